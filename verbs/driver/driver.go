@@ -1,0 +1,175 @@
+// Package driver is what a provider implements: five small interfaces and plain structs. Programs use package verbs,
+// which is concrete and owns what every provider would repeat: bounds, credits, staging, the order of Close.
+//
+// # Contract
+//
+// Posting returns at once. Everything that takes time ends as a [Completion] on the completion queue that was named
+// when it was started: data transfers, connecting, a change of access, a reset. A Tag given to a call comes back in
+// its completion, untouched; package verbs chooses the tags that a driver sees.
+//
+// Order. The requests of one queue pair start, and complete, in the order they were posted. A request waits for an
+// earlier Read or atomic to take effect only if it carries Fence. A completed Write is in the target's memory. The
+// receives of one queue pair are taken and completed in the order they were posted.
+//
+// Errors. A request that fails completes with a Status other than OK even if it is Quiet; its queue pair goes to
+// [Error], and everything posted behind it, receives included, completes as [Flushed]. A request that the target
+// refuses puts both ends in Error. Requests posted in Error complete as Flushed. Nothing is silently lost.
+//
+// Permission. An incoming operation needs both gates at the responder: the access of the Memory and the access of the
+// QueuePair. When a SetAccess completes, no operation that only the old access allowed can land any more.
+//
+// Ownership. A queue pair, its completion queue and its shared receives are used by one goroutine at a time; objects
+// that have no completion queue in common may be used in parallel. Wake may be called from any goroutine. Slices
+// passed to a call are the caller's again when it returns.
+//
+// From Post to Completion a provider allocates nothing once it is warm.
+package driver
+
+import (
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+)
+
+// Device is an opened NIC (InfiniBand: context).
+type Device interface {
+	Limits() Limits
+	NewDomain() (Domain, error)
+	// NewCompletionQueue makes a queue that can hold depth completions. Package verbs sees to it that it never holds
+	// more.
+	NewCompletionQueue(depth int) (CompletionQueue, error)
+	// Close frees the device. Package verbs closes everything that was made from it first.
+	Close() error
+}
+
+// Domain groups what may meet: a queue pair reaches only memory of its own domain, at either end (InfiniBand:
+// protection domain).
+type Domain interface {
+	// Register makes b, which lies outside the Go heap, known to the NIC. LocalWrite need not be given: what a
+	// program registers it may also receive into.
+	Register(b []byte, access Access) (Memory, error)
+	NewQueuePair(QueueConfig) (QueuePair, error)
+	Close() error
+}
+
+// Memory is bytes that the NIC may touch (InfiniBand: memory region).
+type Memory interface {
+	// Region describes the memory as it is now. A change of access may change the remote key.
+	Region() Region
+	// Close ends every capability on the memory: when it returns, no operation can land in it any more.
+	Close() error
+}
+
+// CompletionQueue is where ends are reported.
+type CompletionQueue interface {
+	// Poll moves finished completions to the front of into and says how many. It never blocks, and does the NIC's work
+	// where the NIC is software.
+	Poll(into []Completion) (int, error)
+	Close() error
+}
+
+// QueuePair is one end of a connection: a queue of requests and a queue of receives.
+type QueuePair interface {
+	// Number names the queue pair within its device. It stands in Completion.Queue and in Arrival.
+	Number() uint32
+	// Address is what the peer needs to connect. It changes with every Reset.
+	Address() Address
+	State() State
+	// Post hands over a list of requests with one doorbell. It takes all, or the first n and an error that says why.
+	Post(list []Request) (n int, err error)
+	PostReceive(list []Receive) (n int, err error)
+	// Connect makes the queue pair Ready and completes as OpConnect. A provider may complete it before the peer has
+	// connected too; requests posted by then wait for the peer, up to Limits.PeerTimeout.
+	Connect(tag Tag, peer Address) error
+	// SetAccess changes this end's gate and completes as OpQueueAccess.
+	SetAccess(tag Tag, access Access) error
+	// Reset flushes everything outstanding, returns the queue pair to New with a fresh Address, and completes as
+	// OpReset behind the last flushed completion.
+	Reset(tag Tag) error
+	// Close frees the queue pair in whatever state it is. What is outstanding is dropped without completions, and the
+	// peer's end goes to Error.
+	Close() error
+}
+
+// The rest is optional: package verbs, and nobody else, asserts it.
+
+// Clocked is a Device with a time of its own. Other devices live in clock.Real.
+type Clocked interface {
+	Clock() clock.Clock
+}
+
+// LockCounter is a Device that counts the locks taken on its data path.
+type LockCounter interface {
+	Locks() uint64
+}
+
+// Allocator is a Domain that provides memory itself. Of other domains package verbs maps pages and registers them.
+type Allocator interface {
+	Alloc(size int, access Access) (Memory, error)
+}
+
+// Phantoms is a Domain that can register memory without bytes: a length, and for each byte the name of where it came
+// from. Only a simulator has them.
+type Phantoms interface {
+	AllocPhantom(size uint64, access Access) (PhantomMemory, error)
+}
+
+// PhantomMemory is memory that remembers where its content came from instead of the content.
+type PhantomMemory interface {
+	Memory
+	// Mark declares n bytes from offset to be the bytes of the object id, beginning with the object's byte at.
+	Mark(offset, n uint64, origin Origin)
+	// Origin says where n bytes from offset came from, if they are one unbroken piece of one object.
+	Origin(offset, n uint64) (Origin, bool)
+}
+
+// Origin names a byte of an object: which object, and how far into it. The zero Origin is unwritten memory.
+type Origin struct {
+	Object uint64
+	Offset uint64
+}
+
+// MemoryAccess is a Memory whose gate can be changed. It completes on queue as OpMemoryAccess, and may change the
+// memory's remote key.
+type MemoryAccess interface {
+	SetAccess(queue CompletionQueue, tag Tag, access Access) error
+}
+
+// Waiter is a CompletionQueue that can be slept on.
+type Waiter interface {
+	// Wait returns when a completion may be there, when until has come, or when Wake was called since the last Wait. It
+	// may return early for no reason. It first looks for spin, without sleeping, then sleeps: waking a sleeper costs
+	// microseconds, a spinner nanoseconds (RDMC section 4.2). A simulated device lets virtual time pass instead.
+	Wait(until clock.Time, spin time.Duration) error
+	// Wake ends a Wait that is under way, or the next one. Any goroutine may call it.
+	Wake()
+}
+
+// Driven is a CompletionQueue whose provider calls the loop, where other loops wait for the provider: the simulator's.
+type Driven interface {
+	// Drive makes the provider call runner whenever a completion, a Wake, the runner's next deadline or, if the runner
+	// scans, an incoming write to the device's memory calls for a turn. Nil ends it.
+	Drive(runner Runner)
+}
+
+// Runner is the part of a loop that a Driven completion queue needs.
+type Runner interface {
+	// Turn does what there is to do, without waiting, and says how much that was.
+	Turn() (int, error)
+	// Next is when the runner wants a turn even if nothing happens.
+	Next() clock.Time
+	// Scans says whether the runner looks for words that peers write without notice.
+	Scans() bool
+}
+
+// SharedReceiver is a Domain that offers receives shared by several queue pairs (InfiniBand: SRQ).
+type SharedReceiver interface {
+	NewSharedReceives(SharedConfig) (SharedReceives, error)
+}
+
+// SharedReceives is a pool of receives. Whichever of its queue pairs gets a message takes the next one.
+type SharedReceives interface {
+	PostReceive(list []Receive) (n int, err error)
+	// Close drops what is still posted. Package verbs closes the queue pairs that use it first.
+	Close() error
+}
