@@ -1,0 +1,60 @@
+# The everyday commands. `make help` lists them.
+#
+# A machine with Go, git and make is enough. What else a command needs (a C compiler for the race detector) is installed
+# by scripts/need when it is missing, or named if that is not possible.
+
+GO      ?= go
+BIN     := bin/weft
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -X main.version=$(VERSION)
+# The version is stamped by the linker flag above; Go's own stamping fails in a checkout that another user owns.
+BUILD   := $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
+
+# The race detector costs about ten times the time, so it runs where goroutines meet.
+RACE    := $(patsubst %,./%/...,$(wildcard agent internal loop provider resp ripc verbs web))
+TIMEOUT ?= 4m
+FUZZ    ?= 30s
+
+.DEFAULT_GOAL := build
+.PHONY: build static run test test-long fuzz check bench bench-verbs clean help
+
+build: ## build bin/weft, which needs only the C library
+	$(BUILD) -o $(BIN) ./cmd/weft
+
+static: ## build bin/weft without cgo: runs on any Linux, has no RDMA hardware
+	CGO_ENABLED=0 $(BUILD) -o $(BIN) ./cmd/weft
+
+run: build ## show it: the demonstration, with nothing to set up
+	$(BIN) demo
+
+test: ## what continuous integration runs: vet, all tests, the race detector
+	$(GO) vet ./...
+	$(GO) test -timeout $(TIMEOUT) ./...
+	@scripts/need gcc gcc libc6-dev
+	CGO_ENABLED=1 $(GO) test -race -short -timeout $(TIMEOUT) $(RACE)
+
+test-long: ## hours rather than minutes: long variants (WEFT_LONG=1), everything with -race, all fuzz targets
+	@scripts/need gcc gcc libc6-dev
+	WEFT_LONG=1 $(GO) test -count=1 -timeout 60m ./...
+	WEFT_LONG=1 CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 120m ./...
+	$(MAKE) fuzz
+
+fuzz: ## run every fuzz target for FUZZ (30s)
+	@GO='$(GO)' scripts/fuzz $(FUZZ)
+
+check: ## vet, the pinned linter, the rules of this source tree
+	$(GO) vet ./...
+	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
+	$(GO) test -count=1 ./internal/tidy
+
+bench: ## run every benchmark once, with allocations
+	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./...
+
+bench-verbs: ## measure the verbs on every provider and record the result
+	$(GO) run -buildvcs=false ./bench/verbs -out bench/results/verbs.json
+
+clean: ## remove what was built
+	rm -rf bin
+
+help: ## list the commands
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
