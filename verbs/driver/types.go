@@ -31,11 +31,31 @@ type Span struct {
 	Key     uint32
 }
 
-// RemoteSpan is a capability on a piece of a peer's memory (InfiniBand: remote address and rkey).
+// BadKey is the key of a span that was cut outside its memory. Posting such a span is an error.
+const BadKey = ^uint32(0)
+
+// Sub returns the n bytes of s from offset. If they are not inside s, the result has BadKey.
+func (s Span) Sub(offset, n uint32) Span {
+	if offset > s.Length || n > s.Length-offset {
+		return Span{Length: n, Key: BadKey}
+	}
+	return Span{Address: s.Address + uint64(offset), Length: n, Key: s.Key}
+}
+
+// RemoteSpan is a capability on a piece of a peer's memory (InfiniBand: remote address and rkey). An operation that is
+// longer than the span is refused before it is posted.
 type RemoteSpan struct {
 	Address uint64
 	Length  uint64
 	Key     uint64
+}
+
+// Sub returns the n bytes of r from offset. If they are not inside r, the result is empty.
+func (r RemoteSpan) Sub(offset, n uint64) RemoteSpan {
+	if offset > r.Length || n > r.Length-offset {
+		return RemoteSpan{}
+	}
+	return RemoteSpan{Address: r.Address + offset, Length: n, Key: r.Key}
 }
 
 // Flags modify one request.

@@ -1,0 +1,225 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// Machine is a protocol, or a part of one: something of its own has ended, and it decides what to do next.
+type Machine interface {
+	// Step is called with a completion whose Tag came from the machine's Port. The completion is only valid during the
+	// call.
+	Step(c *verbs.Completion)
+}
+
+// Scanner is a Machine that also looks at words that peers write without notice.
+type Scanner interface {
+	// Scan is called every turn, and at least once every Config.ScanEvery; in a simulator when a peer has written.
+	Scan(now clock.Time)
+}
+
+// What can be wrong with a call.
+var (
+	// ErrBusy: somebody runs the loop already: another goroutine, or the very Step that made the call.
+	ErrBusy = errors.New("the loop is being run, by another goroutine or by the caller of this Step")
+	// ErrFull: the mailbox, or the table of machines, is full.
+	ErrFull = errors.New("full")
+	// ErrClosed: the loop was closed.
+	ErrClosed = errors.New("the loop is closed")
+	// ErrNoMachine: a completion carries a tag that no Port made, or whose machine was removed.
+	ErrNoMachine = errors.New("a completion belongs to no machine")
+	// ErrArgument: something is missing or out of range.
+	ErrArgument = errors.New("bad argument")
+)
+
+// Config describes a loop. Only Completions is required.
+type Config struct {
+	Completions *verbs.CompletionQueue
+	Waiting     Waiting       // how to wait when there is nothing to do; zero: hybrid with DefaultSpin
+	ScanEvery   time.Duration // how long a loop with a Scanner sleeps at most; 0: 100 µs
+	Batch       int           // completions taken at a time; 0: 64
+	Mailbox     int           // functions handed over by Do and not yet run, at most; 0: 1024
+}
+
+func (c *Config) validate() error {
+	if c.Completions == nil {
+		return fmt.Errorf("new loop: Config.Completions is nil: %w", ErrArgument)
+	}
+	if c.ScanEvery < 0 || c.Batch < 0 || c.Mailbox < 0 || c.Waiting.spin < 0 {
+		return fmt.Errorf("new loop: negative number in %+v: %w", *c, ErrArgument)
+	}
+	if c.ScanEvery == 0 {
+		c.ScanEvery = 100 * time.Microsecond
+	}
+	if c.Batch == 0 {
+		c.Batch = 64
+	}
+	if c.Mailbox == 0 {
+		c.Mailbox = 1024
+	}
+	return nil
+}
+
+// Loop runs machines on one completion queue. Do, and only Do, may be called from any goroutine at any time; the rest
+// from machines and from whoever runs the loop.
+type Loop struct {
+	config Config
+	queue  *verbs.CompletionQueue
+	clock  clock.Clock
+	now    clock.Time // stamped at the start of each turn
+	active clock.Time // the last turn that had something to do
+
+	busy     atomic.Bool // somebody runs the loop
+	isClosed atomic.Bool
+	driven   bool // a simulator calls Turn
+
+	batch    []verbs.Completion // taken from the queue; grows to Config.Batch
+	machines machines
+	timers   timers
+	mailbox  mailbox
+
+	stop    context.CancelFunc // of the goroutine made by Start
+	done    sync.WaitGroup
+	failure error // of that goroutine; valid once done
+}
+
+// New makes a loop on a completion queue. It fails with ErrArgument if the queue is missing or a number negative. In a
+// simulator the loop is stepped by virtual time from now on.
+func New(config Config) (*Loop, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	l := &Loop{config: config, queue: config.Completions, clock: config.Completions.Device().Clock()}
+	l.now = l.clock.Now()
+	l.mailbox.limit = config.Mailbox
+	l.driven = l.queue.Drive(l)
+	return l, nil
+}
+
+// Now is the time of the present turn, in the device's clock.
+func (l *Loop) Now() clock.Time { return l.now }
+
+// Queue is the completion queue that the loop owns.
+func (l *Loop) Queue() *verbs.CompletionQueue { return l.queue }
+
+// Add gives a machine a Port on the loop. If it is also a Scanner it will scan. It fails with ErrFull after MaxMachines.
+func (l *Loop) Add(m Machine) (Port, error) {
+	if m == nil {
+		return Port{}, fmt.Errorf("add machine: it is nil: %w", ErrArgument)
+	}
+	owner, err := l.machines.add(m)
+	if err != nil {
+		return Port{}, err
+	}
+	return Port{loop: l, owner: owner}, nil
+}
+
+// Turn does what there is to do, without waiting, and says how many completions, timers and handed-over functions that
+// were. It fails with ErrBusy if the loop is being run already.
+func (l *Loop) Turn() (int, error) {
+	if err := l.acquire("turn"); err != nil {
+		return 0, err
+	}
+	defer l.release()
+	return l.turn()
+}
+
+func (l *Loop) acquire(what string) error {
+	if l.isClosed.Load() {
+		return fmt.Errorf("%s: %w", what, ErrClosed)
+	}
+	if !l.busy.CompareAndSwap(false, true) {
+		return fmt.Errorf("%s: %w", what, ErrBusy)
+	}
+	return nil
+}
+
+func (l *Loop) release() { l.busy.Store(false) }
+
+func (l *Loop) turn() (int, error) {
+	l.now = l.clock.Now()
+	done := l.mailbox.run()
+	n, err := l.stepCompletions()
+	done += n + l.stepTimers()
+	for _, s := range l.machines.scanners {
+		s.scanner.Scan(l.now)
+	}
+	if failed := l.queue.Flush(); err == nil {
+		err = failed
+	}
+	if done > 0 {
+		l.active = l.now
+	}
+	return done, err
+}
+
+// stepCompletions takes one batch: a busy queue must not keep timers and the mailbox waiting.
+func (l *Loop) stepCompletions() (int, error) {
+	if len(l.batch) == 0 {
+		l.batch = make([]verbs.Completion, min(l.config.Batch, 8))
+	}
+	n, err := l.queue.Poll(l.batch)
+	for i := range l.batch[:n] {
+		if failed := l.step(&l.batch[i]); failed != nil && err == nil {
+			err = failed
+		}
+	}
+	if n == len(l.batch) && n < l.config.Batch {
+		l.batch = make([]verbs.Completion, min(l.config.Batch, 4*n)) // an idle loop stays small
+	}
+	return n, err
+}
+
+func (l *Loop) step(c *verbs.Completion) error {
+	m := l.machines.find(ownerOf(c.Tag))
+	if m == nil {
+		return fmt.Errorf("%v with tag %#x: %w", c.Op, uint64(c.Tag), ErrNoMachine)
+	}
+	c.Tag &= valueMask
+	m.Step(c)
+	return nil
+}
+
+func (l *Loop) stepTimers() int {
+	fired := 0
+	for limit := l.timers.len(); fired < limit && l.timers.next() <= l.now; fired++ {
+		c := verbs.Completion{Tag: l.timers.pop(), Op: verbs.OpTimer}
+		if m := l.machines.find(ownerOf(c.Tag)); m != nil { // a removed machine's timers mean nothing
+			c.Tag &= valueMask
+			m.Step(&c)
+		}
+	}
+	return fired
+}
+
+// Next is when the loop wants a turn even if nothing happens.
+func (l *Loop) Next() clock.Time {
+	next := l.timers.next()
+	if len(l.machines.scanners) > 0 && !l.driven {
+		next = min(next, l.now.Add(l.config.ScanEvery))
+	}
+	return next
+}
+
+// Scans reports whether one of the machines is a Scanner.
+func (l *Loop) Scans() bool { return len(l.machines.scanners) > 0 }
+
+// Do has f run on the loop, during its next turn. It may be called from any goroutine, and does not wait for f. It fails
+// with ErrFull if the mailbox is full, ErrClosed after Close.
+func (l *Loop) Do(f func()) error {
+	if l.isClosed.Load() {
+		return fmt.Errorf("do: %w", ErrClosed)
+	}
+	if err := l.mailbox.put(f); err != nil {
+		return err
+	}
+	l.queue.Wake()
+	return nil
+}

@@ -1,0 +1,135 @@
+package loop
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+)
+
+// Waiting is how a loop waits when there is nothing to do. The zero value is Hybrid(DefaultSpin).
+type Waiting struct {
+	chosen bool
+	spin   time.Duration
+}
+
+// DefaultSpin is about what it costs to wake a sleeping core. Spinning that long before sleeping is never more than
+// twice as slow as the better choice of the two would have been.
+const DefaultSpin = 50 * time.Microsecond
+
+// Polling never sleeps: the lowest latency, for one core.
+func Polling() Waiting { return Waiting{true, math.MaxInt64} }
+
+// Sleeping sleeps at once when there is nothing to do.
+func Sleeping() Waiting { return Waiting{true, 0} }
+
+// Hybrid spins for a while after the last activity, then sleeps. RDMC (section 4.2) takes 50 ms.
+func Hybrid(spin time.Duration) Waiting { return Waiting{true, spin} }
+
+func (w Waiting) duration() time.Duration {
+	if !w.chosen {
+		return DefaultSpin
+	}
+	return w.spin
+}
+
+// Run runs the loop in the calling goroutine until ctx is done, and returns nil then. It fails with ErrBusy if the loop
+// is being run already, and with what the provider reports.
+func (l *Loop) Run(ctx context.Context) error {
+	if err := l.acquire("run"); err != nil {
+		return err
+	}
+	defer l.release()
+	return l.inline(ctx, func() bool { return false })
+}
+
+// inline turns and waits until finished says so or ctx is done, which is no error here. The simulator does not call
+// Turn meanwhile: waiting lets virtual time pass.
+func (l *Loop) inline(ctx context.Context, finished func() bool) error {
+	if l.driven {
+		l.queue.Drive(nil)
+		l.driven = false
+		defer func() { l.driven = l.queue.Drive(l) }()
+	}
+	var stopped atomic.Bool
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, func() {
+			stopped.Store(true)
+			l.queue.Wake()
+		})()
+	}
+	for {
+		n, err := l.turn()
+		if err != nil || finished() || stopped.Load() {
+			return err
+		}
+		if n == 0 {
+			if err := l.wait(); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+func (l *Loop) wait() error {
+	if !l.queue.CanWait() {
+		runtime.Gosched()
+		return nil
+	}
+	spin := l.config.Waiting.duration()
+	if spin < math.MaxInt64 {
+		spin = max(0, spin-l.now.Sub(l.active))
+	}
+	return l.queue.WaitUntil(l.Next(), spin)
+}
+
+// Start runs the loop in a goroutine of its own until Close. It fails with ErrBusy if the loop is being run already. In
+// a simulator there is nothing to start: virtual time steps the loop.
+func (l *Loop) Start() error {
+	if l.driven {
+		return nil
+	}
+	if err := l.acquire("start"); err != nil {
+		return err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	l.stop = stop
+	l.done.Add(1)
+	go l.runOwn(ctx)
+	return nil
+}
+
+// runOwn is the goroutine made by Start. Close stops it and waits for it.
+func (l *Loop) runOwn(ctx context.Context) {
+	defer l.done.Done()
+	defer l.release()
+	l.failure = l.inline(ctx, func() bool { return false })
+}
+
+// Close ends the loop: it stops the goroutine that Start made, waits for it, and returns what that failed with. The
+// completion queue stays open. It fails with ErrBusy while somebody else runs the loop. A second Close does nothing.
+func (l *Loop) Close() error {
+	if l.isClosed.Load() {
+		return nil
+	}
+	if l.stop != nil {
+		l.stop()
+		l.done.Wait()
+	}
+	if err := l.acquire("close"); err != nil {
+		return err
+	}
+	defer l.release()
+	l.isClosed.Store(true)
+	l.queue.Drive(nil)
+	if l.failure != nil {
+		return fmt.Errorf("the loop had ended: %w", l.failure)
+	}
+	return nil
+}
+
+var _ interface{ Next() clock.Time } = (*Loop)(nil)

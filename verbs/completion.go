@@ -1,0 +1,266 @@
+package verbs
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// CompletionQueue is where ends are reported (InfiniBand: CQ). It and its queue pairs are used by one goroutine at a
+// time; only Wake may be called from any.
+//
+// It cannot overflow: every queue pair reserves its room when it is made, or is refused.
+type CompletionQueue struct {
+	device *Device
+	driver driver.CompletionQueue
+	waiter driver.Waiter // nil if the provider cannot wait
+
+	depth    int
+	reserved int // of depth
+	members  []member
+	vacant   []uint32 // slots of members that are free
+	memories []memoryChange
+	staged   []stager // those that have staged something since the last Flush
+	isClosed bool
+}
+
+// member is a queue pair, or a pool of shared receives, that reports here. Its index is the slot in tokens.
+type member struct {
+	pair       *QueuePair
+	pool       *SharedReceives
+	generation uint8 // counts reuse, so that a late completion for a closed member is recognised
+}
+
+// stager has something to hand to the NIC.
+type stager interface{ Flush() error }
+
+// memoryChange is a Memory.SetAccess under way. A vacant record has no memory.
+type memoryChange struct {
+	memory *Memory
+	tag    Tag
+}
+
+func newCompletionQueue(d *Device, inner driver.CompletionQueue, depth int) *CompletionQueue {
+	c := &CompletionQueue{device: d, driver: inner, depth: depth}
+	c.waiter, _ = inner.(driver.Waiter)
+	return c
+}
+
+func (c *CompletionQueue) String() string {
+	if c == nil {
+		return "no completion queue"
+	}
+	return fmt.Sprintf("completion queue of depth %d", c.depth)
+}
+
+// Device is the device that the queue belongs to.
+func (c *CompletionQueue) Device() *Device { return c.device }
+
+// Room is how much of the depth is not reserved yet.
+func (c *CompletionQueue) Room() int { return c.depth - c.reserved }
+
+// Flush hands everything that is staged on the queue's queue pairs to the NIC, one doorbell for each.
+func (c *CompletionQueue) Flush() error {
+	var failed error
+	for i, s := range c.staged {
+		if err := s.Flush(); err != nil && failed == nil {
+			failed = err
+		}
+		c.staged[i] = nil
+	}
+	c.staged = c.staged[:0]
+	return failed
+}
+
+// Poll flushes, then moves completions to the front of into and says how many. It never blocks. Completions of one
+// queue pair's requests come in posting order, and so do those of its receives. It fails with ErrClosed after Close.
+func (c *CompletionQueue) Poll(into []Completion) (int, error) {
+	if c.isClosed {
+		return 0, fail(c, ErrClosed, "poll")
+	}
+	if len(c.staged) > 0 {
+		if err := c.Flush(); err != nil {
+			return 0, err
+		}
+	}
+	n, err := c.driver.Poll(into)
+	kept := 0
+	for i := range into[:n] {
+		keep, broken := c.settle(&into[i])
+		if broken != nil && err == nil {
+			err = broken
+		}
+		if keep {
+			into[kept] = into[i]
+			kept++
+		}
+	}
+	return kept, err
+}
+
+// settle books one of the provider's completions and puts the program's own tag into it. Keep is false if the program
+// does not want to see it.
+func (c *CompletionQueue) settle(w *Completion) (keep bool, err error) {
+	t := token(w.Tag)
+	if t.kind() == kindMemory {
+		return c.settleMemory(t, w)
+	}
+	m, found := c.find(t)
+	switch {
+	case !found:
+		return false, nil // its queue pair was closed meanwhile
+	case m.pool != nil:
+		return m.pool.settle(t.sequence(), w)
+	case t.kind() == kindRequest:
+		return m.pair.settleRequest(t.sequence(), w)
+	case t.kind() == kindReceive:
+		return m.pair.settleReceive(t.sequence(), w)
+	}
+	return m.pair.settleControl(t.sequence(), w)
+}
+
+func (c *CompletionQueue) find(t token) (*member, bool) {
+	if t.slot() >= uint32(len(c.members)) {
+		return nil, false
+	}
+	m := &c.members[t.slot()]
+	return m, m.generation == t.generation() && (m.pair != nil || m.pool != nil)
+}
+
+// enrol reserves room and gives the member a slot.
+func (c *CompletionQueue) enrol(m member, room int) (slot uint32, generation uint8, err error) {
+	if c.isClosed {
+		return 0, 0, fail(c, ErrClosed, "new member")
+	}
+	if room > c.Room() {
+		return 0, 0, fail(c, ErrQueueFull, "%d more completions do not fit: %d of %d are reserved", room, c.reserved, c.depth)
+	}
+	if len(c.vacant) == 0 {
+		if len(c.members) == maxSlots {
+			return 0, 0, fail(c, ErrLimit, "it has %d queue pairs", maxSlots)
+		}
+		c.members = append(c.members, member{})
+		c.vacant = append(c.vacant, uint32(len(c.members)-1))
+	}
+	slot = c.vacant[len(c.vacant)-1]
+	c.vacant = c.vacant[:len(c.vacant)-1]
+	m.generation = c.members[slot].generation
+	c.members[slot] = m
+	c.reserved += room
+	return slot, m.generation, nil
+}
+
+// dismiss gives slot and room back. Completions that still come for the slot are dropped.
+func (c *CompletionQueue) dismiss(slot uint32, room int) {
+	c.members[slot] = member{generation: c.members[slot].generation + 1}
+	c.vacant = append(c.vacant, slot)
+	c.reserved -= room
+}
+
+func (c *CompletionQueue) startMemoryAccess(m *Memory, own driver.MemoryAccess, tag Tag, access Access) error {
+	if c.isClosed {
+		return fail(c, ErrClosed, "set access of %v", m)
+	}
+	if c.Room() < 1 {
+		return fail(c, ErrQueueFull, "set access of %v: all %d completions are reserved", m, c.depth)
+	}
+	i := c.vacantMemory()
+	if err := own.SetAccess(c.driver, makeToken(kindMemory, 0, 0, uint32(i)), access); err != nil {
+		return fmt.Errorf("%v: set access %v: %w", m, access, err)
+	}
+	c.memories[i] = memoryChange{m, tag}
+	c.reserved++
+	m.pending.Add(1)
+	return nil
+}
+
+func (c *CompletionQueue) vacantMemory() int {
+	for i := range c.memories {
+		if c.memories[i].memory == nil {
+			return i
+		}
+	}
+	c.memories = append(c.memories, memoryChange{})
+	return len(c.memories) - 1
+}
+
+func (c *CompletionQueue) settleMemory(t token, w *Completion) (bool, error) {
+	i := t.sequence()
+	if i >= uint32(len(c.memories)) || c.memories[i].memory == nil {
+		return false, fail(c, ErrProvider, "completed a change of memory access that was not started")
+	}
+	change := &c.memories[i]
+	w.Tag = change.tag
+	change.memory.key.Store(change.memory.driver.Region().RemoteKey)
+	change.memory.pending.Add(-1)
+	change.memory = nil
+	c.reserved--
+	return true, nil
+}
+
+// Wait flushes, then blocks until a completion may be there or ctx is done, and returns ctx's error in that case. In a
+// simulator waiting lets virtual time pass. It fails with ErrNotSupported if the device can only be polled.
+func (c *CompletionQueue) Wait(ctx context.Context) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if ctx.Done() != nil {
+		defer context.AfterFunc(ctx, c.Wake)()
+	}
+	if err := c.WaitUntil(clock.Never, 0); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
+
+// WaitUntil flushes, then blocks until a completion may be there, Wake is called, or until has come. It spins for spin
+// before it sleeps. It may return early; Poll tells. Errors are as for Wait.
+func (c *CompletionQueue) WaitUntil(until clock.Time, spin time.Duration) error {
+	if c.isClosed {
+		return fail(c, ErrClosed, "wait")
+	}
+	if c.waiter == nil {
+		return fail(c, ErrNotSupported, "wait")
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	return c.waiter.Wait(until, spin)
+}
+
+// Wake ends the Wait that is under way, or the next one. Any goroutine may call it.
+func (c *CompletionQueue) Wake() {
+	if c.waiter != nil {
+		c.waiter.Wake()
+	}
+}
+
+// CanWait reports whether the device offers Wait.
+func (c *CompletionQueue) CanWait() bool { return c.waiter != nil }
+
+// Drive makes a simulator call runner whenever there is something for it to do, and reports whether this device is one
+// that does so. Package loop uses it.
+func (c *CompletionQueue) Drive(runner driver.Runner) bool {
+	driven, ok := c.driver.(driver.Driven)
+	if ok {
+		driven.Drive(runner)
+	}
+	return ok
+}
+
+// Close frees the queue. It fails with ErrInUse while queue pairs, shared receives or changes of memory access report
+// to it. A second Close does nothing.
+func (c *CompletionQueue) Close() error {
+	if c.isClosed {
+		return nil
+	}
+	if c.reserved > 0 {
+		return fail(c, ErrInUse, "close: %d completions are reserved by open queue pairs or changes of access", c.reserved)
+	}
+	c.isClosed = true
+	c.device.released(&c.device.queues)
+	return c.driver.Close()
+}

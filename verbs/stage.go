@@ -1,0 +1,240 @@
+package verbs
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// The operations. They stage and never block, and report what is wrong with their arguments at once: ErrQueueFull when
+// there is no Room, ErrState when the queue pair never connected, ErrClosed, ErrLimit when a message, its inline bytes
+// or its pieces are over the limits, ErrBounds when a span is not inside its memory or longer than the remote span,
+// ErrArgument for unknown flags. Everything else is found by the NIC and ends in the completion's Status.
+
+// Send sends the bytes of from to the peer, into the next receive it has posted.
+func (q *QueuePair) Send(tag Tag, from Span, flags Flags) error {
+	return q.Stage(&Request{Tag: tag, Op: OpSend, Flags: flags, Span: from})
+}
+
+// SendImm is Send with a number that the receiver sees in its completion.
+func (q *QueuePair) SendImm(tag Tag, from Span, imm uint32, flags Flags) error {
+	return q.Stage(&Request{Tag: tag, Op: OpSendImm, Flags: flags, Span: from, Imm: imm})
+}
+
+// Write puts the bytes of from at the beginning of to. The peer is not told.
+func (q *QueuePair) Write(tag Tag, from Span, to RemoteSpan, flags Flags) error {
+	return q.Stage(&Request{Tag: tag, Op: OpWrite, Flags: flags, Span: from, Remote: to})
+}
+
+// WriteImm is Write, and then tells the peer a number: it takes a receive there, whose memory stays untouched.
+func (q *QueuePair) WriteImm(tag Tag, from Span, to RemoteSpan, imm uint32, flags Flags) error {
+	return q.Stage(&Request{Tag: tag, Op: OpWriteImm, Flags: flags, Span: from, Remote: to, Imm: imm})
+}
+
+// Read fetches as many bytes as into has from the beginning of from.
+func (q *QueuePair) Read(tag Tag, into Span, from RemoteSpan, flags Flags) error {
+	return q.Stage(&Request{Tag: tag, Op: OpRead, Flags: flags, Span: into, Remote: from})
+}
+
+// CompareSwap puts swap into the word at, if compare is there, in one indivisible step. The word's old value comes into
+// old, 8 bytes. Both are aligned to 8.
+func (q *QueuePair) CompareSwap(tag Tag, old Span, at RemoteSpan, compare, swap uint64, flags Flags) error {
+	return q.Stage(&Request{Tag: tag, Op: OpCompareSwap, Flags: flags, Span: old, Remote: at, Compare: compare, Swap: swap})
+}
+
+// FetchAdd adds to the word at in one indivisible step. The word's old value comes into old, 8 bytes. Both are aligned
+// to 8.
+func (q *QueuePair) FetchAdd(tag Tag, old Span, at RemoteSpan, add uint64, flags Flags) error {
+	return q.Stage(&Request{Tag: tag, Op: OpFetchAdd, Flags: flags, Span: old, Remote: at, Swap: add})
+}
+
+// Receive makes into ready for one incoming message. It is also staged.
+func (q *QueuePair) Receive(tag Tag, into Span) error {
+	return q.StageReceive(&Receive{Tag: tag, Span: into})
+}
+
+// Stage stages a request given in full: gathered from several pieces, or chained to an Arrival. The request and its
+// slices are the caller's again when it returns.
+func (q *QueuePair) Stage(r *Request) error {
+	if q.phase != phaseConnected || q.requests.outstanding() >= q.config.SendDepth {
+		return q.refuse(r.Op)
+	}
+	if err := q.check(r); err != nil {
+		return err
+	}
+	flags := r.Flags
+	swallow := flags&Quiet != 0
+	if swallow && q.quietRun+1 >= (q.config.SendDepth+1)/2 {
+		// Half the queue is Quiet. Without a sign of life the queue would fill up with requests whose end nobody hears
+		// of, so one is signaled and its completion swallowed.
+		flags &^= Quiet
+	}
+	q.quietRun++
+	if flags&Quiet == 0 {
+		q.quietRun = 0
+	}
+	sequence := q.requests.push(posted{tag: r.Tag, signaled: flags&Quiet == 0, swallow: swallow})
+	q.stagedRequests = append(q.stagedRequests, *r)
+	staged := &q.stagedRequests[len(q.stagedRequests)-1]
+	staged.Tag, staged.Flags = makeToken(kindRequest, q.slot, q.generation, sequence), flags
+	if len(r.More) > 0 {
+		staged.More = q.keepPieces(r.More)
+	}
+	q.list()
+	return nil
+}
+
+// refuse says why nothing can be staged now.
+func (q *QueuePair) refuse(op Op) error {
+	switch q.phase {
+	case phaseClosed:
+		return fail(q, ErrClosed, "%v", op)
+	case phaseResetting:
+		return fail(q, ErrState, "%v: a Reset is under way", op)
+	case phaseNew:
+		return fail(q, ErrState, "%v: it is not connected", op)
+	}
+	return fail(q, ErrQueueFull, "%v: %d requests are outstanding", op, q.config.SendDepth)
+}
+
+// check finds what is wrong with a request before the NIC sees it.
+func (q *QueuePair) check(r *Request) error {
+	bytes := uint64(r.Span.Length)
+	if len(r.More) > 0 {
+		bytes = r.Bytes()
+	}
+	limits := &q.domain.device.limits
+	switch {
+	case !r.Op.IsRequest() || !r.Flags.Valid():
+		return fail(q, ErrArgument, "%v with flags %#x", r.Op, uint8(r.Flags))
+	case r.Span.Key == driver.BadKey || len(r.More) > 0 && hasBadKey(r.More):
+		return fail(q, ErrBounds, "%v: a span is not inside its memory", r.Op)
+	case bytes > uint64(limits.MaxMessage):
+		return fail(q, ErrLimit, "%v of %d bytes, at most %d", r.Op, bytes, limits.MaxMessage)
+	case len(r.More)+1 > q.config.MaxSpans:
+		return fail(q, ErrLimit, "%v of %d pieces, at most %d", r.Op, len(r.More)+1, q.config.MaxSpans)
+	case r.Op.HasRemote() && bytes > r.Remote.Length:
+		return fail(q, ErrBounds, "%v of %d bytes, the remote span has %d", r.Op, bytes, r.Remote.Length)
+	case r.Op.IsAtomic() && (bytes != 8 || len(r.More) > 0 || r.Remote.Address&7 != 0 || r.Span.Address&7 != 0):
+		return fail(q, ErrArgument, "%v: needs one aligned word of 8 bytes at both ends", r.Op)
+	case r.Flags&Inline != 0:
+		return q.checkInline(r.Op, bytes)
+	}
+	return q.checkArrival(r, limits)
+}
+
+func hasBadKey(pieces []Span) bool {
+	for _, s := range pieces {
+		if s.Key == driver.BadKey {
+			return true
+		}
+	}
+	return false
+}
+
+func (q *QueuePair) checkInline(op Op, bytes uint64) error {
+	if op == OpRead || op.IsAtomic() {
+		return fail(q, ErrArgument, "%v cannot be Inline: it has nothing to send", op)
+	}
+	if bytes > uint64(q.config.MaxInline) {
+		return fail(q, ErrLimit, "%v of %d bytes inline, at most %d", op, bytes, q.config.MaxInline)
+	}
+	return nil
+}
+
+func (q *QueuePair) checkArrival(r *Request, limits *Limits) error {
+	if r.After.Count == 0 || limits.Chains {
+		return nil
+	}
+	return fail(q, ErrNotSupported, "%v after an arrival", r.Op)
+}
+
+// StageReceive stages a receive given in full: scattered into several pieces. It fails with ErrState on a queue pair
+// that takes shared receives, and with ErrQueueFull, ErrBounds, ErrLimit or ErrClosed as the requests do.
+func (q *QueuePair) StageReceive(r *Receive) error {
+	switch {
+	case q.phase == phaseClosed || q.phase == phaseResetting:
+		return q.refuse(OpReceive)
+	case q.pool != nil:
+		return fail(q, ErrState, "receive: it takes shared receives; post to those")
+	case q.receives.outstanding() >= q.config.ReceiveDepth:
+		return fail(q, ErrQueueFull, "receive: %d are posted", q.config.ReceiveDepth)
+	}
+	if err := checkReceive(q, r, q.config.MaxSpans); err != nil {
+		return err
+	}
+	sequence := q.receives.push(posted{tag: r.Tag, signaled: true})
+	staged := Receive{Tag: makeToken(kindReceive, q.slot, q.generation, sequence), Span: r.Span}
+	if len(r.More) > 0 {
+		staged.More = q.keepPieces(r.More)
+	}
+	q.stagedReceives = append(q.stagedReceives, staged)
+	q.list()
+	return nil
+}
+
+func checkReceive(what fmt.Stringer, r *Receive, maxSpans int) error {
+	if r.Span.Key == driver.BadKey || hasBadKey(r.More) {
+		return fail(what, ErrBounds, "receive: a span is not inside its memory")
+	}
+	if len(r.More)+1 > maxSpans {
+		return fail(what, ErrLimit, "receive of %d pieces, at most %d", len(r.More)+1, maxSpans)
+	}
+	return nil
+}
+
+// keepPieces copies pieces to where they stay until Flush. Growing leaves earlier copies where they are.
+func (q *QueuePair) keepPieces(pieces []Span) []Span {
+	start := len(q.pieces)
+	q.pieces = append(q.pieces, pieces...)
+	return q.pieces[start:len(q.pieces):len(q.pieces)]
+}
+
+func (q *QueuePair) list() {
+	if !q.inStaged {
+		q.inStaged = true
+		q.queue.staged = append(q.queue.staged, q)
+	}
+}
+
+// Flush hands what is staged to the NIC: one doorbell for the receives and one for the requests. It fails only if the
+// provider refuses, which it does for a closed or lost device.
+func (q *QueuePair) Flush() error {
+	q.inStaged = false
+	var failed error
+	if len(q.stagedReceives) > 0 {
+		if n, err := q.driver.PostReceive(q.stagedReceives); err != nil {
+			failed = fmt.Errorf("%v: post receive %d of %d: %w", q, n+1, len(q.stagedReceives), err)
+		}
+		q.stagedReceives = q.stagedReceives[:0]
+	}
+	if len(q.stagedRequests) > 0 {
+		if n, err := q.driver.Post(q.stagedRequests); err != nil {
+			failed = fmt.Errorf("%v: post request %d of %d: %w", q, n+1, len(q.stagedRequests), err)
+		}
+		q.stagedRequests = q.stagedRequests[:0]
+	}
+	q.pieces = q.pieces[:0]
+	return failed
+}
+
+func (q *QueuePair) settleRequest(sequence uint32, w *Completion) (bool, error) {
+	p, inOrder := q.requests.retire(sequence)
+	if !inOrder {
+		return true, fail(q, ErrProvider, "completed request %d out of order or twice (%v, %v)", sequence, w.Op, w.Status)
+	}
+	w.Tag = p.tag
+	return !p.swallow || w.Status != OK, nil
+}
+
+func (q *QueuePair) settleReceive(sequence uint32, w *Completion) (bool, error) {
+	if sequence != q.receives.first {
+		return true, fail(q, ErrProvider, "completed receive %d out of order or twice (%v, %v)", sequence, w.Op, w.Status)
+	}
+	p, found := q.receives.retire(sequence)
+	if !found {
+		return true, fail(q, ErrProvider, "completed receive %d, which is not posted", sequence)
+	}
+	w.Tag = p.tag
+	return true, nil
+}
