@@ -1,0 +1,121 @@
+package tidy
+
+// A layer says what some packages may import beside the standard library.
+type layer struct {
+	packages []string // patterns: whom the layer is about
+	may      []string // patterns: packages of this module, without the module's path, and of others
+	never    []string // patterns: packages of the standard library that are closed to this layer
+	reason   string   // completes the sentence "… because"
+}
+
+// outside is what reaches past the border of a protocol: other threads, the machine, chance.
+var outside = words("sync/... os/... net/... syscall math/rand/... crypto/rand")
+
+// protocols are the machines that a loop steps.
+var protocols = words("rdmc ripc mu bcast swarm")
+
+// below is what every package above the verbs may use.
+const below = "clock internal/... verbs loop"
+
+// layers is the order of the tree, from the bottom to the top. The first layer that a package fits is its own; a package
+// that fits none is a finding, so a new package begins with a line here.
+var layers = []layer{
+	{
+		packages: words("clock"),
+		reason:   "everything stands on it",
+	},
+	{
+		packages: words("quorum breakdown rdmc/schedule mu/slot"),
+		never:    outside,
+		reason:   "a pure leaf can be understood, exhausted and fuzzed alone",
+	},
+	{
+		packages: words("internal/leak/leaktest"),
+		may:      words("internal/leak go.uber.org/goleak"),
+		reason:   "it joins our leak check and goleak's, and nothing else",
+	},
+	{
+		packages: words("internal/..."),
+		may:      words("internal/..."),
+		reason:   "small leaves need the standard library only",
+	},
+	{
+		packages: words("verbs/driver"),
+		may:      words("clock"),
+		reason:   "whoever writes a provider should have to read this one package",
+	},
+	{
+		packages: words("verbs"),
+		may:      words("verbs/driver clock internal/... golang.org/x/sys/..."),
+		reason:   "importing the verbs must not pull in a provider or a heavy dependency",
+	},
+	{
+		packages: words("verbs/verbstest/..."),
+		may:      words("verbs verbs/driver verbs/verbstest/... loop clock internal/... pgregory.net/rapid"),
+		reason:   "the suite judges every provider, so it may know none",
+	},
+	{
+		packages: words("provider/sim/..."),
+		may:      words("verbs/driver clock internal/... breakdown provider/sim/..."),
+		reason:   "a provider knows the driver contract and, here, the model that it charges time by",
+	},
+	{
+		packages: words("provider/..."),
+		may:      words("verbs/driver clock internal/... golang.org/x/sys/... provider/..."),
+		reason:   "a provider that knew the verbs, the loop or a protocol could not be exchanged for another",
+	},
+	{
+		packages: words("loop"),
+		may:      words("verbs clock internal/..."),
+		reason:   "a loop runs on any provider and knows no protocol",
+	},
+	{
+		packages: words("endpoint connect"),
+		may:      words(below),
+		reason:   "they arrange queue pairs for protocols, and know none of them",
+	},
+	{
+		packages: protocols,
+		may:      words(below, "quorum rdmc/schedule mu/slot"),
+		never:    outside,
+		reason:   "a protocol sees work, completions and its own memory: only then does the simulator prove something",
+	},
+	{
+		packages: words("push kv"),
+		may: words(below, "endpoint connect quorum rdmc rdmc/schedule ripc mu bcast swarm",
+			"github.com/zeebo/blake3 github.com/klauspost/compress/..."),
+		reason: "services join protocols, and leave the choice of a provider to the command",
+	},
+	{
+		packages: words("agent"),
+		may: words(below, "endpoint connect rdmc rdmc/schedule ripc push kv",
+			"github.com/prometheus/client_golang/... github.com/hashicorp/memberlist"),
+		reason: "the daemon joins services, and leaves the choice of a provider to the command",
+	},
+	{
+		packages: words("resp web"),
+		may:      words("internal/..."),
+		reason:   "a front end is written against an interface of its own, so that it can be tested against a map",
+	},
+	{
+		packages: words("cmd/... simtest/... bench/... examples/... rig/..."),
+		may:      words("..."),
+		reason:   "programs choose their parts",
+	},
+}
+
+// forTests is what test files may import beside what their package may: tests stand on top of everything but the
+// programs. What is closed to a package of the standard library is open to its tests.
+var forTests = words("verbs/... clock internal/... loop provider/... simtest/... connect quorum rdmc/schedule breakdown",
+	"go.uber.org/goleak pgregory.net/rapid github.com/anishathalye/porcupine github.com/rogpeppe/go-internal/...",
+	"github.com/redis/go-redis/... github.com/redis/rueidis golang.org/x/net/nettest golang.org/x/sys/...")
+
+// layerOf returns the layer of a package, or nil.
+func layerOf(pkg string) *layer {
+	for i := range layers {
+		if matches(layers[i].packages, pkg) {
+			return &layers[i]
+		}
+	}
+	return nil
+}
