@@ -81,6 +81,7 @@ type Loop struct {
 	driven   bool // a simulator calls Turn
 
 	batch    []verbs.Completion // taken from the queue; grows to Config.Batch
+	fired    verbs.Completion   // the timer that is being stepped with
 	machines machines
 	timers   timers
 	mailbox  mailbox
@@ -190,10 +191,10 @@ func (l *Loop) step(c *verbs.Completion) error {
 func (l *Loop) stepTimers() int {
 	fired := 0
 	for limit := l.timers.len(); fired < limit && l.timers.next() <= l.now; fired++ {
-		c := verbs.Completion{Tag: l.timers.pop(), Op: verbs.OpTimer}
-		if m := l.machines.find(ownerOf(c.Tag)); m != nil { // a removed machine's timers mean nothing
-			c.Tag &= valueMask
-			m.Step(&c)
+		tag := l.timers.pop()
+		if m := l.machines.find(ownerOf(tag)); m != nil { // a removed machine's timers mean nothing
+			l.fired = verbs.Completion{Tag: tag & valueMask, Op: verbs.OpTimer}
+			m.Step(&l.fired)
 		}
 	}
 	return fired

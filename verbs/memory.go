@@ -21,7 +21,7 @@ type Memory struct {
 	key      atomic.Uint64 // the remote key
 	isClosed atomic.Bool
 	pending  atomic.Int32 // access changes under way
-	mapped   bool         // the bytes were mapped here, and are unmapped by Close
+	pages    []byte       // mapped here, to be unmapped by Close; nil: the provider's or the program's
 }
 
 // Alloc makes size bytes of zeroed memory that the NIC may touch, peers as far as access says. It fails with ErrArgument
@@ -46,7 +46,7 @@ func (d *Domain) mapAndRegister(what string, size int, access Access) (*Memory, 
 	if err != nil {
 		return nil, joinUnmap(err, pages)
 	}
-	m.mapped = true
+	m.pages = pages
 	return m, nil
 }
 
@@ -196,8 +196,8 @@ func (m *Memory) Close() error {
 	}
 	m.domain.released(&m.domain.memories)
 	err := m.driver.Close()
-	if m.mapped && err == nil {
-		err = syscall.Munmap(m.region.Bytes)
+	if m.pages != nil && err == nil {
+		err = syscall.Munmap(m.pages)
 	}
 	return err
 }

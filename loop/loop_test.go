@@ -1,0 +1,312 @@
+package loop
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+func TestEachMachineGetsItsOwn(t *testing.T) {
+	r := newRig(t, Config{})
+	machines, ports := make([]recorder, 100), make([]Port, 100)
+	for i := range machines {
+		var err error
+		ports[i], err = r.Add(&machines[i])
+		check(t, err)
+	}
+	for i := range machines {
+		r.complete(t, ports[i].Tag(uint64(i)<<40|7))
+	}
+	for total := 0; total < len(machines); {
+		n, err := r.Turn()
+		check(t, err)
+		if n == 0 {
+			t.Fatalf("%d of %d completions came", total, len(machines))
+		}
+		total += n
+	}
+	for i := range machines {
+		if got := machines[i].seen; len(got) != 1 || got[0].Tag != verbs.Tag(i)<<40|7 {
+			t.Errorf("machine %d saw %+v", i, got)
+		}
+	}
+}
+
+func TestTimersFireInOrder(t *testing.T) {
+	for at, want := range map[clock.Time]string{999: "[]", 1000: "[0]", 1010: "[0 10 10]", 1050: "[0 10 10 20 30 50]"} {
+		r := newRig(t, Config{})
+		var m recorder
+		port, err := r.Add(&m)
+		check(t, err)
+		for _, d := range []int{50, 10, 30, 10, 0, 20} {
+			port.After(time.Duration(d), uint64(d))
+		}
+		if got := r.Next(); got != 1000 {
+			t.Errorf("the next timer is at %v", got)
+		}
+		r.fake.device.now = at
+		_, err = r.Turn()
+		check(t, err)
+		fired := []int{}
+		for _, c := range m.seen {
+			fired = append(fired, int(c.Tag))
+		}
+		if fmt.Sprint(fired) != want {
+			t.Errorf("at %v: %v fired, want %s", at, fired, want)
+		}
+	}
+}
+
+// A timer that sets another for now must not keep the turn from ending.
+func TestATimerCannotHoldTheTurn(t *testing.T) {
+	r := newRig(t, Config{})
+	var m recorder
+	port, err := r.Add(&m)
+	check(t, err)
+	m.then = func() { port.After(0, 1) }
+	port.After(0, 1)
+	for i := range 3 {
+		if n, err := r.Turn(); n != 1 || err != nil {
+			t.Fatalf("turn %d: %d, %v", i, n, err)
+		}
+	}
+}
+
+func TestFromInsideStepItIsBusy(t *testing.T) {
+	r := newRig(t, Config{})
+	b, err := NewBlocking(r.Loop)
+	check(t, err)
+	var inner []error
+	m := &recorder{then: func() {
+		_, failed := r.Turn()
+		inner = append(inner, failed, r.Run(context.Background()), r.Start())
+		_, failed = b.Start(func(verbs.Tag) error { return nil })
+		inner = append(inner, failed)
+		_, failed = b.Wait(context.Background(), &Pending{})
+		inner = append(inner, failed, r.Close())
+	}}
+	port, err := r.Add(m)
+	check(t, err)
+	r.complete(t, port.Tag(0))
+	_, err = r.Turn()
+	check(t, err)
+	for i, err := range inner {
+		if !errors.Is(err, ErrBusy) {
+			t.Errorf("call %d from inside Step: %v", i, err)
+		}
+	}
+	if len(inner) != 6 {
+		t.Errorf("%d calls were made", len(inner))
+	}
+}
+
+func TestATagOfNobodyIsAnError(t *testing.T) {
+	r := newRig(t, Config{})
+	var m recorder
+	port, err := r.Add(&m)
+	check(t, err)
+	for name, tag := range map[string]verbs.Tag{"raw": 5, "unknown owner": port.Tag(0) + 7<<valueBits} {
+		r.complete(t, tag)
+		if _, err := r.Turn(); !errors.Is(err, ErrNoMachine) {
+			t.Errorf("%s tag: %v", name, err)
+		}
+	}
+	port.After(0, 1)
+	port.Remove()
+	port.Remove()
+	if n, err := r.Turn(); n != 1 || err != nil || len(m.seen) != 0 {
+		t.Errorf("a removed machine's timer: %d, %v, seen %+v", n, err, m.seen)
+	}
+}
+
+func TestMachinesAreLimitedAndNumbersReused(t *testing.T) {
+	r := newRig(t, Config{})
+	var last Port
+	for range MaxMachines {
+		var err error
+		last, err = r.Add(&recorder{})
+		check(t, err)
+	}
+	if _, err := r.Add(&recorder{}); !errors.Is(err, ErrFull) {
+		t.Errorf("machine number %d: %v", MaxMachines+1, err)
+	}
+	last.Remove()
+	_, err := r.Add(&recorder{})
+	check(t, err)
+	if _, err := r.Add(nil); !errors.Is(err, ErrArgument) {
+		t.Errorf("no machine: %v", err)
+	}
+}
+
+func TestDoRunsOnTheLoopAndWakes(t *testing.T) {
+	r := newRig(t, Config{Mailbox: 2})
+	var ran []int
+	check(t, r.Do(func() {
+		ran = append(ran, 1)
+		check(t, r.Do(func() { ran = append(ran, 3) })) // next turn
+	}))
+	check(t, r.Do(func() { ran = append(ran, 2) }))
+	if err := r.Do(func() {}); !errors.Is(err, ErrFull) {
+		t.Errorf("the third of two: %v", err)
+	}
+	if !r.fake.woken.Load() {
+		t.Error("Do did not wake the loop")
+	}
+	for want := 2; want <= 3; want++ {
+		_, err := r.Turn()
+		check(t, err)
+		if fmt.Sprint(ran) != fmt.Sprint([]int{1, 2, 3}[:want]) {
+			t.Errorf("ran %v", ran)
+		}
+	}
+}
+
+func TestWaitingPolicies(t *testing.T) {
+	for _, c := range []struct {
+		policy Waiting
+		want   func(spin time.Duration) bool
+	}{
+		{Waiting{}, func(s time.Duration) bool { return s == DefaultSpin }},
+		{Sleeping(), func(s time.Duration) bool { return s == 0 }},
+		{Hybrid(time.Millisecond), func(s time.Duration) bool { return s == time.Millisecond }},
+		{Polling(), func(s time.Duration) bool { return s > time.Hour }},
+	} {
+		r := newRig(t, Config{Waiting: c.policy})
+		port, err := r.Add(&recorder{})
+		check(t, err)
+		ctx, cancel := context.WithCancel(context.Background())
+		r.fake.onWait = cancel
+		port.After(0, 1) // activity
+		check(t, r.Run(ctx))
+		if len(r.fake.waits) == 0 || !c.want(r.fake.waits[0].spin) {
+			t.Errorf("%+v waited as %+v", c.policy, r.fake.waits)
+		}
+	}
+}
+
+// After activity a hybrid loop spins, and the longer nothing happens the less is left of it.
+func TestHybridSpinsLessWhenIdle(t *testing.T) {
+	r := newRig(t, Config{Waiting: Hybrid(time.Millisecond)})
+	port, err := r.Add(&recorder{})
+	check(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	port.After(0, 1)
+	r.fake.onWait = func() {
+		r.fake.device.now += clock.Time(400 * time.Microsecond)
+		if len(r.fake.waits) >= 4 {
+			cancel()
+		}
+	}
+	check(t, r.Run(ctx))
+	want := []time.Duration{1000, 600, 200, 0}
+	for i, w := range want {
+		if r.fake.waits[i].spin != w*time.Microsecond {
+			t.Errorf("wait %d spins %v, want %v µs", i, r.fake.waits[i].spin, int(w))
+		}
+	}
+}
+
+func TestScannersBoundTheSleep(t *testing.T) {
+	r := newRig(t, Config{ScanEvery: 70})
+	if r.Next() != clock.Never || r.Scans() {
+		t.Errorf("without scanners: next %v, scans %t", r.Next(), r.Scans())
+	}
+	var w watcher
+	port, err := r.Add(&w)
+	check(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	r.fake.onWait = func() {
+		if len(w.scans) >= 5 {
+			cancel()
+		}
+	}
+	check(t, r.Run(ctx))
+	for i := range 5 {
+		if want := clock.Time(1000 + 70*i); w.scans[i] != want {
+			t.Errorf("scan %d at %v, want %v", i, w.scans[i], want)
+		}
+	}
+	port.Remove()
+	if r.Scans() {
+		t.Error("a removed scanner scans")
+	}
+}
+
+func TestBlockingWaitsForItsOwn(t *testing.T) {
+	r := newRig(t, Config{})
+	b, err := NewBlocking(r.Loop)
+	check(t, err)
+	start := func(tag verbs.Tag) error { return r.memory.SetAccess(r.queue, tag, 0) }
+	first, err := b.Start(start)
+	check(t, err)
+	c, err := b.Do(context.Background(), start)
+	check(t, err)
+	if c.Op != verbs.OpMemoryAccess {
+		t.Errorf("%+v", c)
+	}
+	_, err = b.Wait(context.Background(), first)
+	check(t, err)
+	refused := errors.New("refused")
+	if _, err := b.Do(context.Background(), func(verbs.Tag) error { return refused }); !errors.Is(err, refused) {
+		t.Errorf("a start that fails: %v", err)
+	}
+	ctx, cancel := context.WithCancelCause(context.Background())
+	r.fake.onWait = func() { cancel(refused) }
+	if _, err := b.Wait(ctx, &Pending{}); !errors.Is(err, refused) {
+		t.Errorf("a context that ends: %v", err)
+	}
+}
+
+func TestCloseStopsItsGoroutine(t *testing.T) {
+	r := newRig(t, Config{Waiting: Polling()})
+	var mu sync.Mutex
+	mu.Lock()
+	check(t, r.Start())
+	check(t, r.Do(mu.Unlock))
+	mu.Lock() // the loop's goroutine ran it
+	check(t, r.Close())
+	check(t, r.Close())
+	if err := r.Do(func() {}); !errors.Is(err, ErrClosed) {
+		t.Errorf("Do after Close: %v", err)
+	}
+	if _, err := r.Turn(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Turn after Close: %v", err)
+	}
+}
+
+func TestBadConfig(t *testing.T) {
+	r := newRig(t, Config{})
+	for name, c := range map[string]Config{
+		"no queue":       {},
+		"negative batch": {Completions: r.queue, Batch: -1},
+		"negative spin":  {Completions: r.queue, Waiting: Hybrid(-1)},
+	} {
+		if _, err := New(c); !errors.Is(err, ErrArgument) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestATurnDoesNotAllocate(t *testing.T) {
+	r := newRig(t, Config{})
+	var m recorder
+	port, err := r.Add(&m)
+	check(t, err)
+	m.seen = make([]verbs.Completion, 0, 100)
+	if got := testing.AllocsPerRun(100, func() {
+		m.seen = m.seen[:0]
+		for i := range 16 {
+			port.After(time.Duration(i), 3)
+		}
+		r.fake.device.now += 16
+		_, _ = r.Turn()
+	}); got != 0 {
+		t.Errorf("%v allocations a turn", got)
+	}
+}
