@@ -7,9 +7,9 @@
 //	…
 //	dev.leak.Closed()
 //
-// Nothing is recorded until [Enable], which package leaktest calls: a program pays one atomic load for each object. Once
-// enabled, the stack of every opening is kept, and [Check] says what is still open and who opened it. All functions are
-// safe for concurrent use, and opening allocates only when more objects are open than ever before.
+// Nothing is recorded until [Enable], which package leaktest calls: a program pays one atomic load for each object.
+// Once enabled, the stack of every opening is kept, and [Check] says what is still open and who opened it. All calls
+// are safe for concurrent use, and opening allocates only when more objects are open than ever before.
 package leak
 
 import (
@@ -22,8 +22,8 @@ var (
 	process tracker
 )
 
-// Handle stands for one open object. The zero Handle stands for an object that was opened before Enable: closing it does
-// nothing.
+// Handle stands for one open object. The zero Handle stands for an object that was opened before Enable: closing it
+// does nothing.
 type Handle struct {
 	slot       uint32 // index into the tracker's slots, plus one
 	generation uint32 // the slot's generation when the object was opened

@@ -20,7 +20,7 @@ func TestProseIsNotDeadCode(t *testing.T) {
 		"", "one", "return early", "type the name", "go on", "Invariant: head <= tail", "Invariant: f(x)",
 		"n = ceil(log2(k))", "a[i] = b[i-1]", "x == y", "Close frees everything (and waits).", "see Post(list).",
 		"0 <= i && i < len(list)", "(so it is)", "[Device]", "the peer's end = ours", "New → Ready", "{a, b}", "C++.",
-		`"soft", "sim", …: for people`, "- x := f()", "go:noinline", "Wait(until) returns",
+		`"soft", "sim", …: for people`, "- x := f()", "go:noinline", "// twice (a comment)", "Wait(until) returns",
 	} {
 		if isCode(line) {
 			t.Errorf("%q counts as code", line)

@@ -17,8 +17,8 @@ var protocols = words("rdmc ripc mu bcast swarm")
 // below is what every package above the verbs may use.
 const below = "clock internal/... verbs loop"
 
-// layers is the order of the tree, from the bottom to the top. The first layer that a package fits is its own; a package
-// that fits none is a finding, so a new package begins with a line here.
+// layers is the order of the tree, from the bottom to the top. The first layer that a package fits is its own; a
+// package that fits none is a finding, so a new package begins with a line here.
 var layers = []layer{
 	{
 		packages: words("clock"),
@@ -106,7 +106,8 @@ var layers = []layer{
 
 // forTests is what test files may import beside what their package may: tests stand on top of everything but the
 // programs. What is closed to a package of the standard library is open to its tests.
-var forTests = words("verbs/... clock internal/... loop provider/... simtest/... connect quorum rdmc/schedule breakdown",
+var forTests = words("verbs/... clock internal/... loop provider/... simtest/... connect",
+	"quorum rdmc/schedule breakdown",
 	"go.uber.org/goleak pgregory.net/rapid github.com/anishathalye/porcupine github.com/rogpeppe/go-internal/...",
 	"github.com/redis/go-redis/... github.com/redis/rueidis golang.org/x/net/nettest golang.org/x/sys/...")
 

@@ -2,8 +2,8 @@ package tidy
 
 import "strings"
 
-// matches reports whether a package path fits one of the patterns. A pattern is a path; with "/..." behind it, that path
-// and everything below; or "..." alone, everything.
+// matches reports whether a package path fits one of the patterns. A pattern is a path; with "/..." behind it, that
+// path and everything below; or "..." alone, everything.
 func matches(patterns []string, path string) bool {
 	for _, pattern := range patterns {
 		if matchesOne(pattern, path) {

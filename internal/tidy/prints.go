@@ -3,6 +3,7 @@ package tidy
 import (
 	"go/ast"
 	"go/token"
+	"path"
 	"strings"
 )
 
@@ -11,14 +12,11 @@ var mayPrint = words("cmd/... examples/... bench/... rig/...")
 
 // checkPrints reports output that was left over from debugging.
 func checkPrints(f *file, report report) {
-	if matches(mayPrint, f.pkg) {
+	if matches(mayPrint, f.pkg) || isExample(f) {
 		return
 	}
-	examples := exampleFuncs(f)
 	found := func(at token.Pos, name string) {
-		if !examples.contain(at) {
-			report(at, "%s in %s: a library returns errors and leaves talking to the command", name, f.pkg)
-		}
+		report(at, "%s in %s: a library returns errors and leaves talking to the command", name, f.pkg)
 	}
 	checkUses(f, "fmt", words("Print Printf Println"), func(at token.Pos, name string) { found(at, "fmt."+name) })
 	logs := words("Print Printf Println Fatal Fatalf Fatalln Panic Panicf Panicln")
@@ -33,25 +31,6 @@ func checkPrints(f *file, report report) {
 	})
 }
 
-// spans are the pieces of a file that hold some declarations.
-type spans []ast.Node
-
-// exampleFuncs returns the functions that the testing package runs as examples: printing is their job.
-func exampleFuncs(f *file) spans {
-	var found spans
-	for _, d := range f.tree.Decls {
-		if fn, ok := d.(*ast.FuncDecl); ok && f.test && strings.HasPrefix(fn.Name.Name, "Example") {
-			found = append(found, fn)
-		}
-	}
-	return found
-}
-
-func (s spans) contain(at token.Pos) bool {
-	for _, n := range s {
-		if n.Pos() <= at && at < n.End() {
-			return true
-		}
-	}
-	return false
-}
+// isExample reports whether a file holds examples for the documentation: they print, and show what a program would do
+// with an error.
+func isExample(f *file) bool { return f.test && strings.HasPrefix(path.Base(f.name), "example") }

@@ -38,7 +38,8 @@ type rule func(*file, report)
 type report func(at token.Pos, format string, args ...any)
 
 var rules = []rule{
-	checkImports, checkCgo, checkGoroutines, checkClocks, checkPrints, checkUnfinished, checkDeadCode, checkDocs, checkSizes,
+	checkImports, checkCgo, checkGoroutines, checkClocks, checkPrints,
+	checkUnfinished, checkDeadCode, checkDocs, checkSizes,
 }
 
 func check(files []*file) []Finding {

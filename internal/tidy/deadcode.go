@@ -4,25 +4,12 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"regexp"
+	"slices"
 	"strings"
 )
 
-// unfinished matches the marks of work that somebody else is supposed to do.
-var unfinished = regexp.MustCompile(`\b(TODO|FIXME|XXX)\b`)
-
-func checkUnfinished(f *file, report report) {
-	for _, group := range f.tree.Comments {
-		for _, c := range group.List {
-			if mark := unfinished.FindString(c.Text); mark != "" {
-				report(c.Pos(), "%s: finish it, or leave it out", mark)
-			}
-		}
-	}
-}
-
-// checkDeadCode reports code in comments. Only comments that stand alone on their line are looked at: what stands behind
-// a statement explains it, perhaps by a formula.
+// checkDeadCode reports code in comments. Only comments that stand alone on their line are looked at: what stands
+// behind a statement explains it, perhaps by a formula.
 func checkDeadCode(f *file, report report) {
 	prose := proseGroups(f)
 	for _, group := range f.tree.Comments {
@@ -111,25 +98,24 @@ func isCode(line string) bool {
 	if strings.HasSuffix(line, "{") {
 		line += "}" // the first line of a block
 	}
-	if parses("package p\n" + line) {
+	if tree := parseText("package p\n" + line); tree != nil && len(tree.Decls) > 0 {
 		return true
 	}
-	tree, err := parser.ParseFile(token.NewFileSet(), "", "package p\nfunc _() {\n"+line+"\n}", parser.SkipObjectResolution)
-	if err != nil {
+	tree := parseText("package p\nfunc _() {\n" + line + "\n}")
+	if tree == nil {
 		return false
 	}
 	list := tree.Decls[0].(*ast.FuncDecl).Body.List
-	for _, s := range list {
-		if !isStatement(s) {
-			return false
-		}
-	}
-	return len(list) > 0
+	return len(list) > 0 && !slices.ContainsFunc(list, func(s ast.Stmt) bool { return !isStatement(s) })
 }
 
-func parses(source string) bool {
-	_, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution)
-	return err == nil
+// parseText parses a file, and returns nil for what is not Go.
+func parseText(source string) *ast.File {
+	tree, err := parser.ParseFile(token.NewFileSet(), "", source, parser.SkipObjectResolution)
+	if err != nil {
+		return nil
+	}
+	return tree
 }
 
 // isStatement reports whether s is what people comment out, and not a formula or a label in front of a sentence.
