@@ -1,0 +1,204 @@
+package hook
+
+import (
+	"fmt"
+	"sync"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// Fault wraps a device so that it fails, or lies, by a plan. If the plan is not valid, the device makes nothing:
+// every call that would make an object returns the error of Plan.Validate.
+func Fault(inner driver.Device, plan Plan) driver.Device {
+	f := &faults{clock: clockOf(inner), invalid: plan.Validate()}
+	if f.invalid == nil {
+		for _, rule := range plan.Rules {
+			f.arm(rule)
+		}
+	}
+	return wrap(inner, f)
+}
+
+// faults is a plan at work on one device, and what the lies need to know of the device.
+type faults struct {
+	transparent
+	clock   clock.Clock
+	invalid error // why the plan cannot be used
+
+	fail, hold, kill []*armed // hold: Delay and Polls
+	refuse           []*armed
+	lies             [lieCount][]*armed
+
+	mu       sync.Mutex
+	memories []driver.Memory                   // open ones, to reach bytes by their address
+	kept     map[driver.Domain][]driver.Memory // by KeepMemory: still to be closed
+}
+
+func (f *faults) arm(rule Rule) {
+	a := &armed{Rule: rule}
+	switch {
+	case rule.Fail != driver.OK:
+		f.fail = append(f.fail, a)
+	case rule.Delay != 0, rule.Polls != 0:
+		f.hold = append(f.hold, a)
+	case rule.Kill != nil:
+		f.kill = append(f.kill, a)
+	case rule.Refuse != NoObject:
+		f.refuse = append(f.refuse, a)
+	default:
+		f.lies[rule.Lie] = append(f.lies[rule.Lie], a)
+	}
+}
+
+// struck returns the first rule that strikes, or nil. Every rule counts the event.
+func struck(rules []*armed, e Event) *armed {
+	var first *armed
+	for _, a := range rules {
+		if a.strikes(e) && first == nil {
+			first = a
+		}
+	}
+	return first
+}
+
+// tells reports whether a lie is to be told about an event.
+func (f *faults) tells(lie Lie, e Event) bool { return struck(f.lies[lie], e) != nil }
+
+func (f *faults) kills(e Event, posted bool) {
+	for _, a := range f.kill {
+		if watchesPosts := a.Op == driver.OpNone || a.Op.IsRequest(); watchesPosts == posted && a.strikes(e) {
+			a.Kill(e)
+		}
+	}
+}
+
+func (f *faults) admit(object Object, access driver.Access) (driver.Access, error) {
+	if f.invalid != nil {
+		return 0, f.invalid
+	}
+	for _, a := range f.refuse {
+		if a.Refuse == object && a.turn() {
+			return 0, fmt.Errorf("new %v: %w", object, ErrRefused)
+		}
+	}
+	switch {
+	case object == MemoryObject && f.tells(WidenMemoryAccess, Event{Op: driver.OpMemoryAccess}),
+		object == QueuePairObject && f.tells(WidenQueueAccess, Event{Op: driver.OpQueueAccess}):
+		return driver.RemoteAll, nil
+	}
+	return access, nil
+}
+
+func (f *faults) domain(inner driver.Domain) driver.Domain { return &faultyDomain{inner, f} }
+
+// faultyDomain closes at its end what a lie kept open.
+type faultyDomain struct {
+	driver.Domain
+	faults *faults
+}
+
+func (d *faultyDomain) Close() error {
+	f := d.faults
+	f.mu.Lock()
+	kept := f.kept[d]
+	delete(f.kept, d)
+	f.mu.Unlock()
+	for _, m := range kept {
+		if err := m.Close(); err != nil {
+			return err
+		}
+	}
+	return d.Domain.Close()
+}
+
+func (f *faults) memory(inner memoryParts, domain driver.Domain, owned bool) memoryParts {
+	f.mu.Lock()
+	f.memories = append(f.memories, inner.Memory)
+	f.mu.Unlock()
+	inner.Memory = &faultyMemory{inner.Memory, f, domain, owned}
+	return inner
+}
+
+type faultyMemory struct {
+	driver.Memory
+	faults *faults
+	domain driver.Domain
+	owned  bool // the provider allocated the bytes; others may be unmapped by the program after Close
+}
+
+func (m *faultyMemory) Close() error {
+	f := m.faults
+	f.forget(m.Memory)
+	if m.owned && f.tells(KeepMemory, Event{}) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.kept == nil {
+			f.kept = map[driver.Domain][]driver.Memory{}
+		}
+		f.kept[m.domain] = append(f.kept[m.domain], m.Memory)
+		return nil
+	}
+	return m.Memory.Close()
+}
+
+func (f *faults) forget(m driver.Memory) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for i, open := range f.memories {
+		if open == m {
+			f.memories = append(f.memories[:i], f.memories[i+1:]...)
+			return
+		}
+	}
+}
+
+// bytes returns the memory under a span, or nil if the device has none there (it is phantom, or the span is wrong).
+func (f *faults) bytes(s driver.Span) []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.memories {
+		r := m.Region()
+		offset := s.Address - r.Address
+		if r.LocalKey == s.Key && s.Address >= r.Address && offset+uint64(s.Length) <= uint64(len(r.Bytes)) {
+			return r.Bytes[offset : offset+uint64(s.Length)]
+		}
+	}
+	return nil
+}
+
+// anyByte returns a span of one byte of some open memory, for a request that must name memory.
+func (f *faults) anyByte() driver.Span {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.memories {
+		if r := m.Region(); r.Length > 0 {
+			return driver.Span{Address: r.Address, Length: 1, Key: r.LocalKey}
+		}
+	}
+	return driver.Span{}
+}
+
+func (f *faults) completions(inner completionParts) completionParts {
+	q := &faultyQueue{CompletionQueue: inner.CompletionQueue, faults: f, pairs: map[uint32]*faultyQueuePair{}}
+	inner.CompletionQueue = q
+	if inner.Waiter != nil {
+		inner.Waiter = &faultyWaiter{inner.Waiter, q}
+	}
+	if inner.Driven != nil {
+		inner.Driven = faultyDriven{inner.Driven, q}
+	}
+	return inner
+}
+
+func (f *faults) queuePair(inner driver.QueuePair, config driver.QueueConfig, own driver.CompletionQueue) driver.QueuePair {
+	q := own.(*faultyQueue)
+	p := &faultyQueuePair{QueuePair: inner, number: inner.Number(), faults: f, queue: q,
+		sent: make([]sent, 2*max(config.SendDepth, 1)), staged: make([]driver.Request, 0, max(config.SendDepth, 1))}
+	q.pairs[p.number] = p
+	return p
+}
+
+func (f *faults) shared(inner driver.SharedReceives, _ driver.CompletionQueue) driver.SharedReceives {
+	return &faultyReceives{SharedReceives: inner, faults: f}
+}

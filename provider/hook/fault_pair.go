@@ -1,0 +1,223 @@
+package hook
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// faultyQueuePair renames the requests that pass, so that a completion leads back to its request whatever tags the
+// program uses: the tag inside is the request's ticket, which counts the requests of the queue pair.
+type faultyQueuePair struct {
+	driver.QueuePair
+	number uint32
+	faults *faults
+	queue  *faultyQueue
+
+	// sent holds the request with ticket t at t % len. It is twice as long as the send queue: a list that the device
+	// may yet refuse does not overwrite what is under way.
+	sent    []sent
+	tickets driver.Tag // given out so far
+	staged  []driver.Request
+	late    []driver.Request // by LateInline: not handed to the device yet
+
+	behind    driver.Completion // by SwapCompletions: to be reported behind the next one
+	hasBehind bool
+	failed    bool // a request failed by its own fault since the last Reset
+	resetting bool // a Reset is under way
+}
+
+// sent is a request as the program posted it.
+type sent struct {
+	ticket  driver.Tag     // 0: none
+	request driver.Request // without More, which is the program's again
+	bytes   uint32
+	fail    driver.Status // OK: not made to fail
+	told    lieSet        // about this request
+	flipped []byte        // by CorruptPayload: the byte to flip back
+	retried bool          // by UnconditionalSwap: posted again with what was found
+}
+
+func (s *sent) quiet() bool { return s.request.Flags.Has(driver.Quiet) }
+
+// lieSet is a set of lies.
+type lieSet uint64
+
+func (s *lieSet) add(l Lie)     { *s |= 1 << l }
+func (s lieSet) has(l Lie) bool { return s&(1<<l) != 0 }
+
+func (p *faultyQueuePair) Post(list []driver.Request) (int, error) {
+	if most := len(p.sent) / 2; len(list) > most {
+		return 0, fmt.Errorf("hook: %d requests at once for a send queue of %d", len(list), most)
+	}
+	p.staged = p.staged[:0]
+	late := len(p.late) > 0
+	for i := range list {
+		s := p.ticket(&list[i])
+		p.staged = append(p.staged, list[i])
+		p.prepare(s, &p.staged[i])
+		late = late || s.told.has(LateInline)
+	}
+	if late {
+		p.postLater(p.staged)
+		return len(list), nil
+	}
+	n, err := p.QueuePair.Post(p.staged)
+	p.settlePost(n)
+	return n, err
+}
+
+// ticket remembers a request.
+func (p *faultyQueuePair) ticket(r *driver.Request) *sent {
+	p.tickets++
+	s := &p.sent[p.tickets%driver.Tag(len(p.sent))]
+	*s = sent{ticket: p.tickets, request: *r, bytes: uint32(r.Bytes())}
+	s.request.More = nil
+	return s
+}
+
+// prepare turns the program's request into the one that goes to the device.
+func (p *faultyQueuePair) prepare(s *sent, r *driver.Request) {
+	e := Event{Op: r.Op, Flags: r.Flags, Queue: p.number, Tag: r.Tag, Bytes: r.Bytes()}
+	p.faults.kills(e, true)
+	r.Tag = s.ticket
+	if rule := struck(p.faults.fail, e); rule != nil {
+		s.fail = rule.Fail
+		*r = p.doomed(r, rule.Fail)
+		return
+	}
+	for i := range postingLies {
+		if l := &postingLies[i]; l.touches(e, r) && p.faults.tells(l.lie, e) {
+			s.told.add(l.lie)
+			l.tell(p, s, r)
+		}
+	}
+}
+
+// doomed returns a request that really fails: at the target by a key that was never given out if the status says that
+// the target refused it, otherwise at once by a local key that was never given out.
+func (p *faultyQueuePair) doomed(r *driver.Request, status driver.Status) driver.Request {
+	span := firstSpan(r)
+	if span.Length == 0 {
+		span = p.faults.anyByte()
+	}
+	span.Length = 1 // nothing checks the key of an empty message
+	if !status.Refused() {
+		span.Key = ^span.Key
+	}
+	return driver.Request{
+		Tag: r.Tag, Op: driver.OpWrite, Flags: r.Flags & driver.Fence, After: r.After, Span: span,
+		Remote: driver.RemoteSpan{Address: r.Remote.Address, Length: 1, Key: ^r.Remote.Key},
+	}
+}
+
+// settlePost takes back what the device did not take of the staged requests, and repairs sources that were taken.
+func (p *faultyQueuePair) settlePost(taken int) {
+	for i := range p.staged {
+		s := p.find(p.staged[i].Tag)
+		if i >= taken || s.request.Flags.Has(driver.Inline) {
+			s.flipBack()
+		}
+		if i >= taken {
+			s.ticket = 0
+			p.tickets--
+		}
+	}
+}
+
+func (p *faultyQueuePair) postLater(list []driver.Request) {
+	if len(p.late) == 0 {
+		p.queue.later(0, p, p.postLate)
+	}
+	for _, r := range list {
+		r.More = slices.Clone(r.More)
+		p.late = append(p.late, r)
+	}
+}
+
+func (p *faultyQueuePair) postLate() error {
+	list := p.late
+	p.late = nil
+	if len(list) == 0 {
+		return nil
+	}
+	_, err := p.QueuePair.Post(list)
+	return err
+}
+
+// find returns the request with a ticket, or nil.
+func (p *faultyQueuePair) find(ticket driver.Tag) *sent {
+	if s := &p.sent[ticket%driver.Tag(len(p.sent))]; ticket != 0 && s.ticket == ticket {
+		return s
+	}
+	return nil
+}
+
+// signalledBehind reports whether a request behind this one will be reported even if it succeeds.
+func (p *faultyQueuePair) signalledBehind(s *sent) bool {
+	for ticket := s.ticket + 1; ticket <= p.tickets; ticket++ {
+		if next := p.find(ticket); next != nil && !next.quiet() {
+			return true
+		}
+	}
+	return false
+}
+
+func (p *faultyQueuePair) PostReceive(list []driver.Receive) (int, error) {
+	return p.QueuePair.PostReceive(p.faults.order(list, p.number))
+}
+
+// State hides the death of the peer if the plan says so.
+func (p *faultyQueuePair) State() driver.State {
+	state := p.QueuePair.State()
+	if state == driver.Error && !p.failed && len(p.faults.lies[IgnorePeerDeath]) > 0 {
+		return driver.Ready
+	}
+	return state
+}
+
+func (p *faultyQueuePair) SetAccess(tag driver.Tag, access driver.Access) error {
+	c := driver.Completion{Tag: tag, Queue: p.number, Op: driver.OpQueueAccess}
+	if p.faults.tells(WidenQueueAccess, eventOf(&c, 0)) {
+		access = driver.RemoteAll
+	}
+	return p.queue.changeAccess(c, IgnoreQueueAccess, p, func() error { return p.QueuePair.SetAccess(tag, access) })
+}
+
+func (p *faultyQueuePair) Reset(tag driver.Tag) error {
+	if err := p.postLate(); err != nil {
+		return err
+	}
+	p.resetting = true
+	err := p.QueuePair.Reset(tag)
+	if err != nil {
+		p.resetting = false
+	}
+	return err
+}
+
+func (p *faultyQueuePair) Close() error {
+	p.queue.forget(p)
+	return p.QueuePair.Close()
+}
+
+// faultyReceives are shared receives.
+type faultyReceives struct {
+	driver.SharedReceives
+	faults *faults
+}
+
+func (r *faultyReceives) PostReceive(list []driver.Receive) (int, error) {
+	return r.SharedReceives.PostReceive(r.faults.order(list, 0))
+}
+
+// order returns the receives in the order in which the device gets them.
+func (f *faults) order(list []driver.Receive, queue uint32) []driver.Receive {
+	if len(list) < 2 || !f.tells(ReverseReceives, Event{Op: driver.OpReceive, Queue: queue}) {
+		return list
+	}
+	list = slices.Clone(list)
+	slices.Reverse(list)
+	return list
+}

@@ -1,0 +1,206 @@
+package hook
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// wrap puts a layer around a device.
+func wrap(inner driver.Device, with layer) driver.Device {
+	return assembleDevice(&device{Device: inner, layer: with}, inner)
+}
+
+// clockOf returns the clock that a device lives in.
+func clockOf(d driver.Device) clock.Clock {
+	if clocked, ok := d.(driver.Clocked); ok {
+		return clocked.Clock()
+	}
+	return clock.Real
+}
+
+// device wraps what a device makes. It is also the identity that objects handed back in are checked against.
+type device struct {
+	driver.Device
+	layer layer
+}
+
+func (d *device) NewDomain() (driver.Domain, error) {
+	if _, err := d.layer.admit(DomainObject, 0); err != nil {
+		return nil, err
+	}
+	inner, err := d.Device.NewDomain()
+	if err != nil {
+		return nil, err
+	}
+	return assembleDomain(&domain{Domain: d.layer.domain(inner), device: d}, inner), nil
+}
+
+func (d *device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
+	if _, err := d.layer.admit(CompletionQueueObject, 0); err != nil {
+		return nil, err
+	}
+	inner, err := d.Device.NewCompletionQueue(depth)
+	if err != nil {
+		return nil, err
+	}
+	parts := d.layer.completions(partsOfCompletions(inner))
+	return assembleCompletions(&completionQueue{parts.CompletionQueue, inner, d}, parts), nil
+}
+
+// completionQueue is what the program holds and hands back in.
+type completionQueue struct {
+	driver.CompletionQueue                        // the layer's
+	inner                  driver.CompletionQueue // the one inside, which the device inside knows
+	device                 *device
+}
+
+// unwrap survives the assembly of parts, where the type does not.
+func (q *completionQueue) unwrap() *completionQueue { return q }
+
+func (d *device) completionQueue(handed driver.CompletionQueue) (*completionQueue, error) {
+	if q, ok := handed.(interface{ unwrap() *completionQueue }); ok && q.unwrap().device == d {
+		return q.unwrap(), nil
+	}
+	return nil, fmt.Errorf("hook: completion queue %T was not made by this device", handed)
+}
+
+// sharedReceives is what the program holds and hands back in.
+type sharedReceives struct {
+	driver.SharedReceives                       // the layer's
+	inner                 driver.SharedReceives // the one inside
+	device                *device
+}
+
+func (d *device) sharedReceives(handed driver.SharedReceives) (driver.SharedReceives, error) {
+	if handed == nil {
+		return nil, nil
+	}
+	if s, ok := handed.(*sharedReceives); ok && s.device == d {
+		return s.inner, nil
+	}
+	return nil, fmt.Errorf("hook: shared receives %T were not made by this device", handed)
+}
+
+// domain wraps what a domain makes.
+type domain struct {
+	driver.Domain // the layer's
+	device        *device
+}
+
+func (d *domain) Register(b []byte, access driver.Access) (driver.Memory, error) {
+	access, err := d.device.layer.admit(MemoryObject, access)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := d.Domain.Register(b, access)
+	if err != nil {
+		return nil, err
+	}
+	parts := d.memory(inner, false)
+	return assembleMemory(parts.Memory, parts.MemoryAccess), nil
+}
+
+// memory puts the layer, and then the translation of completion queues, around memory.
+func (d *domain) memory(inner driver.Memory, owned bool) memoryParts {
+	parts := d.device.layer.memory(partsOfMemory(inner), d.Domain, owned)
+	if parts.MemoryAccess != nil {
+		parts.MemoryAccess = memoryAccess{d.device, parts.MemoryAccess}
+	}
+	return parts
+}
+
+func (d *domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, error) {
+	completions, err := d.device.completionQueue(config.Completions)
+	if err != nil {
+		return nil, err
+	}
+	if config.Shared, err = d.device.sharedReceives(config.Shared); err != nil {
+		return nil, err
+	}
+	if config.Access, err = d.device.layer.admit(QueuePairObject, config.Access); err != nil {
+		return nil, err
+	}
+	config.Completions = completions.inner
+	inner, err := d.Domain.NewQueuePair(config)
+	if err != nil {
+		return nil, err
+	}
+	return d.device.layer.queuePair(inner, config, completions.CompletionQueue), nil
+}
+
+// allocator is the domain's driver.Allocator.
+type allocator struct {
+	domain *domain
+	inner  driver.Allocator
+}
+
+func (a allocator) Alloc(size int, access driver.Access) (driver.Memory, error) {
+	access, err := a.domain.device.layer.admit(MemoryObject, access)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := a.inner.Alloc(size, access)
+	if err != nil {
+		return nil, err
+	}
+	parts := a.domain.memory(inner, true)
+	return assembleMemory(parts.Memory, parts.MemoryAccess), nil
+}
+
+// phantomAllocator is the domain's driver.Phantoms.
+type phantomAllocator struct {
+	domain *domain
+	inner  driver.Phantoms
+}
+
+func (p phantomAllocator) AllocPhantom(size uint64, access driver.Access) (driver.PhantomMemory, error) {
+	access, err := p.domain.device.layer.admit(MemoryObject, access)
+	if err != nil {
+		return nil, err
+	}
+	inner, err := p.inner.AllocPhantom(size, access)
+	if err != nil {
+		return nil, err
+	}
+	parts := p.domain.memory(inner, true)
+	return assemblePhantom(parts.Memory, parts.MemoryAccess, inner), nil
+}
+
+// sharedReceiver is the domain's driver.SharedReceiver.
+type sharedReceiver struct {
+	domain *domain
+	inner  driver.SharedReceiver
+}
+
+func (s sharedReceiver) NewSharedReceives(config driver.SharedConfig) (driver.SharedReceives, error) {
+	device := s.domain.device
+	completions, err := device.completionQueue(config.Completions)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := device.layer.admit(SharedReceivesObject, 0); err != nil {
+		return nil, err
+	}
+	config.Completions = completions.inner
+	inner, err := s.inner.NewSharedReceives(config)
+	if err != nil {
+		return nil, err
+	}
+	return &sharedReceives{device.layer.shared(inner, completions.CompletionQueue), inner, device}, nil
+}
+
+// memoryAccess is the memory's driver.MemoryAccess.
+type memoryAccess struct {
+	device *device
+	inner  driver.MemoryAccess
+}
+
+func (m memoryAccess) SetAccess(queue driver.CompletionQueue, tag driver.Tag, access driver.Access) error {
+	q, err := m.device.completionQueue(queue)
+	if err != nil {
+		return err
+	}
+	return m.device.layer.setAccess(m.inner, q, tag, access)
+}
