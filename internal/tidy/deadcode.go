@@ -64,8 +64,10 @@ func proseGroups(f *file) map[*ast.CommentGroup]groupKind {
 }
 
 func isCgo(d *ast.GenDecl) bool {
-	spec, ok := d.Specs[0].(*ast.ImportSpec)
-	return ok && importPath(spec) == "C"
+	if d.Tok != token.IMPORT || len(d.Specs) == 0 {
+		return false
+	}
+	return importPath(d.Specs[0].(*ast.ImportSpec)) == "C"
 }
 
 // standsAlone reports whether nothing but space is in front of a group.

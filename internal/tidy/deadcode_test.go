@@ -36,6 +36,7 @@ func TestWhereDeadCodeIsLookedFor(t *testing.T) {
 		{"verbs/v.go", "// f does it:\n//\n//\tx := f()\n//\tx.g()\nfunc f() {}", ""},
 		{"verbs/v.go", "// f does it.\n// x := f()\nfunc f() {}", "commented-out code"},
 		{"verbs/v.go", "var x = g() // h(x)", ""},
+		{"verbs/v.go", "// Nothing yet.\nvar ()", ""},
 		{"verbs/v_test.go", "func ExampleF() {\n\t// Output:\n\t// f(x)\n}", ""},
 	})
 }
