@@ -62,6 +62,9 @@ func struck(rules []*armed, e Event) *armed {
 	return first
 }
 
+// knows reports whether the plan has a lie at all: most plans have few, and asking is cheap.
+func (f *faults) knows(lie Lie) bool { return len(f.lies[lie]) > 0 }
+
 // tells reports whether a lie is to be told about an event.
 func (f *faults) tells(lie Lie, e Event) bool { return struck(f.lies[lie], e) != nil }
 

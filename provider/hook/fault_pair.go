@@ -88,7 +88,7 @@ func (p *faultyQueuePair) prepare(s *sent, r *driver.Request) {
 		return
 	}
 	for i := range postingLies {
-		if l := &postingLies[i]; l.touches(e, r) && p.faults.tells(l.lie, e) {
+		if l := &postingLies[i]; p.faults.knows(l.lie) && l.touches(e, r) && p.faults.tells(l.lie, e) {
 			s.told.add(l.lie)
 			l.tell(p, s, r)
 		}
@@ -171,7 +171,7 @@ func (p *faultyQueuePair) PostReceive(list []driver.Receive) (int, error) {
 // State hides the death of the peer if the plan says so.
 func (p *faultyQueuePair) State() driver.State {
 	state := p.QueuePair.State()
-	if state == driver.Error && !p.failed && len(p.faults.lies[IgnorePeerDeath]) > 0 {
+	if state == driver.Error && !p.failed && p.faults.knows(IgnorePeerDeath) {
 		return driver.Ready
 	}
 	return state

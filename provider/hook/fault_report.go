@@ -90,7 +90,7 @@ func (q *faultyQueue) report(p *faultyQueuePair, s *sent, c driver.Completion) {
 	}
 	for i := range completionLies {
 		l := &completionLies[i]
-		if !l.touches(p, e) || !q.faults.tells(l.lie, e) {
+		if !q.faults.knows(l.lie) || !l.touches(p, e) || !q.faults.tells(l.lie, e) {
 			continue
 		}
 		told, keep := l.tell(c)

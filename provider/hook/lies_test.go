@@ -1,0 +1,136 @@
+package hook
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// told is what a program sees of each lie: a scenario, its outcome on an honest device, and on one that lies.
+var told = []struct {
+	lie    Lie
+	scene  func(r *rig) string
+	honest string
+	lied   string
+}{
+	{DropCompletion, write, "1 Write OK 8", ""},
+	{DoubleCompletion, write, "1 Write OK 8", "1 Write OK 8, 1 Write OK 8"},
+	{SwapCompletions, twoWrites, "1 Write OK 8, 2 Write OK 8", "2 Write OK 8, 1 Write OK 8"},
+	{HideFailure, refused, "1 Write RemoteAccess 0, 2 Write Flushed 0", "1 Write OK 8, 2 Write OK 8"},
+	{WrongTag, write, "1 Write OK 8", "0 Write OK 8"},
+	{WrongBytes, write, "1 Write OK 8", "1 Write OK 9"},
+	{WrongImm, sendImm, "imm 70", "imm 71"},
+	{WrongOp, write, "1 Write OK 8", "1 Send OK 8"},
+	{WrongQueue, func(r *rig) string { write(r); return fmt.Sprint(r.last().Queue) }, "1", "0"},
+	{DropQuietFailure, quietRefused, "1 Write RemoteAccess 0, 2 Write Flushed 0", "2 Write Flushed 0"},
+	{DropFlushed, refused, "1 Write RemoteAccess 0, 2 Write Flushed 0", "1 Write RemoteAccess 0"},
+	{ResetWithoutFlush, reset, "4 Receive Flushed 0, 5 Reset OK 0", "5 Reset OK 0"},
+	{DropUnreceived, unreceived, "1 Send ReceiverNotReady 0", "1 Send OK 8"},
+	{IgnorePeerDeath, peerDeath, "1 Write Flushed 0, state Error", ", state Ready"},
+
+	{CorruptPayload, corrupted, "Write 0, Read 0, Send 0, source 0", "Write 1, Read 1, Send 1, source 0"},
+	{DropWrite, landed, "1 Write OK 8, first byte 1", "1 Write OK 8, first byte 0"},
+	{IgnoreQuiet, quiet, "", "1 Write OK 8"},
+	{IgnoreFence, flags, "4", "0"},
+	{IgnoreAfter, chained, "", "1 Write OK 8"},
+	{LateInline, inline, "1 Write OK 8, first byte 1", "1 Write OK 8, first byte 99"},
+	{UnconditionalSwap, swap, "1 CompareSwap OK 8, 2 Read OK 8, there 5", "1 CompareSwap OK 8, 2 Read OK 8, there 9"},
+	{FetchAddNew, add, "1 FetchAdd OK 8, returned 5, there 12", "1 FetchAdd OK 8, returned 12, there 12"},
+	{ReverseReceives, order, "3 Receive OK 8", "4 Receive OK 8"},
+
+	{IgnoreQueueAccess, queueAccess, "6 QueueAccess OK 0, 1 Write RemoteInvalid 0", "6 QueueAccess OK 0, 1 Write OK 8"},
+	{IgnoreMemoryAccess, memoryAccessChange, "6 MemoryAccess OK 0, 1 Write RemoteAccess 0",
+		"6 MemoryAccess OK 0, 1 Write OK 8"},
+	{EarlyAccess, earlyAccess, "6 QueueAccess OK 0, 1 Write RemoteInvalid 0, later 1 Write Flushed 0",
+		"6 QueueAccess OK 0, 1 Write OK 8, later 1 Write RemoteInvalid 0"},
+	{WidenQueueAccess, queueAccess, "6 QueueAccess OK 0, 1 Write RemoteInvalid 0", "6 QueueAccess OK 0, 1 Write OK 8"},
+	{WidenMemoryAccess, private, "1 Read RemoteAccess 0", "1 Read OK 8"},
+	{KeepMemory, closedMemory, "1 Write RemoteAccess 0, left 1", "1 Write OK 8, left 2, then 1"},
+
+	{LateWait, wait, "0", "50"},
+	{LostWake, wake, "1", "0"},
+}
+
+func TestLies(t *testing.T) {
+	if len(told) != len(Lies()) {
+		t.Errorf("%d lies are tested, there are %d", len(told), len(Lies()))
+	}
+	for i, c := range told {
+		t.Run(c.lie.String(), func(t *testing.T) {
+			if c.lie != Lies()[i] {
+				t.Errorf("lie %d is %v", i, Lies()[i])
+			}
+			if got := c.scene(faulty(t)); got != c.honest {
+				t.Errorf("an honest device: %q, want %q", got, c.honest)
+			}
+			if got := c.scene(lying(t, c.lie)); got != c.lied {
+				t.Errorf("one that lies: %q, want %q", got, c.lied)
+			}
+		})
+	}
+}
+
+// TestLieOnce: a lie that is told at the second event leaves the first and the third alone.
+func TestLieOnce(t *testing.T) {
+	r := faulty(t, Rule{Lie: WrongTag, Nth: 2})
+	r.post(r.a, r.request(10, driver.OpWrite, 0), r.request(20, driver.OpWrite, 0), r.request(30, driver.OpWrite, 0))
+	r.expect(end{10, driver.OpWrite, 0}, end{21, driver.OpWrite, 0}, end{30, driver.OpWrite, 0})
+}
+
+// TestLieAboutConnect: control operations are lied about only by name.
+func TestLieAboutConnect(t *testing.T) {
+	r := faulty(t, Rule{Lie: DropCompletion, Op: driver.OpConnect, Nth: 3})
+	r.connect(r.a, r.b)
+	r.connect(r.a, r.b)
+	r.expect(end{900, driver.OpConnect, 0})
+}
+
+// TestQuietLies: a lie that needs a Quiet request's completion does not show it.
+func TestQuietLies(t *testing.T) {
+	for lie, op := range map[Lie]driver.Op{CorruptPayload: driver.OpWrite, UnconditionalSwap: driver.OpCompareSwap,
+		FetchAddNew: driver.OpFetchAdd} {
+		r := lying(t, lie)
+		setWord(r.theirs, 5)
+		r.post(r.a, r.request(1, op, driver.Quiet))
+		r.expect()
+		r.expect()
+	}
+}
+
+// TestMemoryAccessTooEarly is EarlyAccess for memory, whose completion names no queue pair.
+func TestMemoryAccessTooEarly(t *testing.T) {
+	r := lying(t, EarlyAccess)
+	if got, want := memoryAccessChange(r), "6 MemoryAccess OK 0, 1 Write OK 8"; got != want {
+		t.Errorf("at once: %s, want %s", got, want)
+	}
+	for range earlyPolls + 1 {
+		r.expect()
+	}
+	if got, want := write(r), "1 Write RemoteAccess 0"; got != want {
+		t.Errorf("later: %s, want %s", got, want)
+	}
+}
+
+func TestNamesOfLies(t *testing.T) {
+	seen := map[string]bool{}
+	for _, lie := range Lies() {
+		if name := lie.String(); seen[name] || name == "" || strings.Contains(name, "(") {
+			t.Errorf("lie %d is called %q", lie, name)
+		}
+		seen[lie.String()] = true
+	}
+	if got := Lie(200).String(); got != "Lie(200)" {
+		t.Errorf("an unknown lie is called %q", got)
+	}
+}
+
+// ends polls once and writes down what it found.
+func (r *rig) ends() string {
+	var list []string
+	for _, c := range r.poll() {
+		list = append(list, fmt.Sprint(c.Tag, " ", c.Op, " ", c.Status, " ", c.Bytes))
+	}
+	return strings.Join(list, ", ")
+}

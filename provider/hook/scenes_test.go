@@ -1,0 +1,204 @@
+package hook
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// The scenes that lies_test.go plays. Each does something small and says what the program saw of it.
+
+func write(r *rig) string {
+	r.post(r.a, r.request(1, driver.OpWrite, 0))
+	return r.ends()
+}
+
+func twoWrites(r *rig) string {
+	r.post(r.a, r.request(1, driver.OpWrite, 0), r.request(2, driver.OpWrite, 0))
+	return r.ends()
+}
+
+// last plays a write and returns its completion.
+func (r *rig) last() driver.Completion {
+	r.post(r.a, r.request(1, driver.OpWrite, 0))
+	list := r.poll()
+	return list[len(list)-1]
+}
+
+func refusedWith(r *rig, flags driver.Flags) string {
+	bad := r.request(1, driver.OpWrite, flags)
+	bad.Remote.Key = 77
+	r.post(r.a, bad, r.request(2, driver.OpWrite, 0))
+	return r.ends()
+}
+
+func refused(r *rig) string { return refusedWith(r, 0) }
+
+func quietRefused(r *rig) string { return refusedWith(r, driver.Quiet) }
+
+func sendImm(r *rig) string {
+	r.receive(3)
+	q := r.request(1, driver.OpSendImm, driver.Quiet)
+	q.Imm = 70
+	r.post(r.a, q)
+	return fmt.Sprint("imm ", r.poll()[0].Imm)
+}
+
+func reset(r *rig) string {
+	r.receive(4)
+	if err := r.b.Reset(5); err != nil {
+		return err.Error()
+	}
+	return r.ends()
+}
+
+func unreceived(r *rig) string {
+	r.post(r.a, r.request(1, driver.OpSend, 0))
+	return r.ends()
+}
+
+func peerDeath(r *rig) string {
+	closeQuietly(r.b)
+	r.post(r.a, r.request(1, driver.OpWrite, 0))
+	return fmt.Sprint(r.ends(), ", state ", r.a.State())
+}
+
+func closeQuietly(q driver.QueuePair) { _ = q.Close() }
+
+// corrupted counts the bits that differ after each kind of transfer, and in the source afterwards.
+func corrupted(r *rig) string {
+	source := word(r.mine)
+	var text strings.Builder
+	for _, op := range []driver.Op{driver.OpWrite, driver.OpRead, driver.OpSend} {
+		setWord(r.mine, source)
+		setWord(r.theirs, source)
+		r.receive(3)
+		r.post(r.a, r.request(1, op, driver.Inline))
+		r.poll()
+		fmt.Fprintf(&text, "%v %d, ", op, word(r.mine)^word(r.theirs))
+	}
+	return fmt.Sprintf("%ssource %d", text.String(), word(r.mine)^source)
+}
+
+func landed(r *rig) string { return fmt.Sprint(write(r), ", first byte ", r.theirs.Region().Bytes[0]) }
+
+func quiet(r *rig) string {
+	r.post(r.a, r.request(1, driver.OpWrite, driver.Quiet))
+	return r.ends()
+}
+
+// flags looks which flags reach the device.
+func flags(r *rig) string {
+	q := r.request(1, driver.OpWrite, driver.Fence)
+	q.After = driver.Arrival{Queue: r.b.Number(), Count: 1}
+	r.post(r.a, q)
+	return fmt.Sprint(r.fake.pairs[r.a.Number()].waiting[0].Flags)
+}
+
+func chained(r *rig) string {
+	q := r.request(1, driver.OpWrite, 0)
+	q.After = driver.Arrival{Queue: r.b.Number(), Count: 1}
+	r.post(r.a, q)
+	return r.ends()
+}
+
+func inline(r *rig) string {
+	r.post(r.a, r.request(1, driver.OpWrite, driver.Inline))
+	r.mine.Region().Bytes[0] = 99
+	return fmt.Sprint(r.ends(), ", first byte ", r.theirs.Region().Bytes[0])
+}
+
+func swap(r *rig) string {
+	setWord(r.theirs, 5)
+	q := r.request(1, driver.OpCompareSwap, 0)
+	q.Compare, q.Swap = 6, 9
+	read := r.request(2, driver.OpRead, 0)
+	read.Span = span(r.mine, 8, 8)
+	r.post(r.a, q, read)
+	found := r.ends()
+	if found == "" {
+		found = r.ends() // the repeated swap has completed by now
+	}
+	return fmt.Sprint(found, ", there ", word(r.theirs))
+}
+
+func add(r *rig) string {
+	setWord(r.theirs, 5)
+	q := r.request(1, driver.OpFetchAdd, 0)
+	q.Swap = 7
+	r.post(r.a, q)
+	return fmt.Sprint(r.ends(), ", returned ", word(r.mine), ", there ", word(r.theirs))
+}
+
+func order(r *rig) string {
+	r.receive(3, 4)
+	r.post(r.a, r.request(1, driver.OpSend, driver.Quiet))
+	return r.ends()
+}
+
+func queueAccess(r *rig) string {
+	if err := r.b.SetAccess(6, driver.RemoteRead); err != nil {
+		return err.Error()
+	}
+	return strings.Join([]string{r.ends(), write(r)}, ", ")
+}
+
+func memoryAccessChange(r *rig) string {
+	if err := r.theirs.(driver.MemoryAccess).SetAccess(r.queue, 6, driver.RemoteRead); err != nil {
+		return err.Error()
+	}
+	return strings.Join([]string{r.ends(), write(r)}, ", ")
+}
+
+func earlyAccess(r *rig) string {
+	first := queueAccess(r)
+	for range earlyPolls + 1 {
+		r.poll()
+	}
+	return first + ", later " + write(r)
+}
+
+// private reads memory that was registered without any access.
+func private(r *rig) string {
+	m, err := r.domain.Register(make([]byte, 8), 0)
+	if err != nil {
+		return err.Error()
+	}
+	q := r.request(1, driver.OpRead, 0)
+	q.Remote = driver.RemoteSpan{Address: m.Region().Address, Length: 8, Key: m.Region().RemoteKey}
+	r.post(r.a, q)
+	return r.ends()
+}
+
+// closedMemory writes to memory that was closed, and counts the memories that the device has left.
+func closedMemory(r *rig) string {
+	q := r.request(1, driver.OpWrite, 0)
+	if err := r.theirs.Close(); err != nil {
+		return err.Error()
+	}
+	r.post(r.a, q)
+	text := fmt.Sprint(r.ends(), ", left ", len(r.fake.memories))
+	left := len(r.fake.memories)
+	if err := r.domain.Close(); err != nil {
+		return err.Error()
+	}
+	if now := len(r.fake.memories); now != left {
+		text += fmt.Sprint(", then ", now)
+	}
+	return text
+}
+
+// wait sleeps although there is a completion, and says when it woke.
+func wait(r *rig) string {
+	r.post(r.a, r.request(1, driver.OpWrite, 0))
+	if err := r.queue.(driver.Waiter).Wait(50, 0); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(int64(r.fake.now))
+}
+
+func wake(r *rig) string {
+	r.queue.(driver.Waiter).Wake()
+	return fmt.Sprint(r.fake.pairs[r.a.Number()].queue.wakes.Load())
+}
