@@ -79,10 +79,22 @@ func (p *faultyQueuePair) completed(c driver.Completion) {
 	if s.told.has(UnconditionalSwap) && p.swapAgain(s, &c) {
 		return
 	}
-	if s.quiet() && c.Status == driver.OK && !s.told.has(IgnoreQuiet) {
-		return
+	switch {
+	case s.overtook:
+		p.behind, p.hasBehind = c, true
+	case !s.silent(c.Status):
+		p.queue.report(p, s, c)
+	case s.overtaken:
+		p.reportBehind()
 	}
-	p.queue.report(p, s, c)
+}
+
+// reportBehind reports the completion that waited for another, if there is one.
+func (p *faultyQueuePair) reportBehind() {
+	if p.hasBehind {
+		p.hasBehind = false
+		p.queue.push(entry{Completion: p.behind})
+	}
 }
 
 // restore makes a completion name the request that the program posted, and ends what was done to its memory.

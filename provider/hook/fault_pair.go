@@ -37,9 +37,16 @@ type sent struct {
 	told    lieSet        // about this request
 	flipped []byte        // by CorruptPayload: the byte to flip back
 	retried bool          // by UnconditionalSwap: posted again with what was found
+	// By IgnoreFence: this one has gone in front of the request before it, or was overtaken by the one behind it.
+	overtook, overtaken bool
 }
 
 func (s *sent) quiet() bool { return s.request.Flags.Has(driver.Quiet) }
+
+// silent reports whether a completion with this status is not for the program to see.
+func (s *sent) silent(status driver.Status) bool {
+	return s.quiet() && status == driver.OK && !s.told.has(IgnoreQuiet)
+}
 
 // lieSet is a set of lies.
 type lieSet uint64
@@ -57,6 +64,9 @@ func (p *faultyQueuePair) Post(list []driver.Request) (int, error) {
 		s := p.ticket(&list[i])
 		p.staged = append(p.staged, list[i])
 		p.prepare(s, &p.staged[i])
+		if s.told.has(IgnoreFence) {
+			p.overtake(s, i)
+		}
 		late = late || s.told.has(LateInline)
 	}
 	if late {
@@ -112,6 +122,22 @@ func (p *faultyQueuePair) doomed(r *driver.Request, status driver.Status) driver
 	}
 }
 
+// overtake puts a staged request in front of the Read or atomic that its fence was for: on a NIC that does one request
+// after the other, leaving out the fence would not be seen. Their completions keep the order of the program.
+func (p *faultyQueuePair) overtake(s *sent, i int) {
+	if i == 0 {
+		return
+	}
+	slow, fast := &p.staged[i-1], &p.staged[i]
+	other := p.find(slow.Tag)
+	if other.overtaken || slow.Op != driver.OpRead && !slow.Op.IsAtomic() {
+		return
+	}
+	s.overtook, other.overtaken = true, true
+	slow.Flags &^= driver.Quiet // its completion lets go of the other's
+	*slow, *fast = *fast, *slow
+}
+
 // settlePost takes back what the device did not take of the staged requests, and repairs sources that were taken.
 func (p *faultyQueuePair) settlePost(taken int) {
 	for i := range p.staged {
@@ -121,8 +147,10 @@ func (p *faultyQueuePair) settlePost(taken int) {
 		}
 		if i >= taken {
 			s.ticket = 0
-			p.tickets--
 		}
+	}
+	for p.tickets > 0 && p.find(p.tickets) == nil {
+		p.tickets--
 	}
 }
 

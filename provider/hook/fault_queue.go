@@ -2,16 +2,13 @@ package hook
 
 import (
 	"slices"
-	"time"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-const (
-	pollBatch  = 64 // completions taken from the device at a time
-	earlyPolls = 16 // by EarlyAccess: polls between the completion and the change
-)
+// pollBatch is how many completions are taken from the device at a time.
+const pollBatch = 64
 
 // faultyQueue takes completions from the device into a backlog, changes them on the way, and reports from there.
 type faultyQueue struct {
@@ -124,108 +121,9 @@ func (q *faultyQueue) callLate() error {
 	return first
 }
 
-// changeAccess makes a change of access, unless the plan has it ignored or made too late. The completion c says how a
-// change that succeeds is reported.
-func (q *faultyQueue) changeAccess(c driver.Completion, ignore Lie, p *faultyQueuePair, change func() error) error {
-	e := eventOf(&c, 0)
-	if q.faults.tells(ignore, e) {
-		q.push(entry{Completion: c})
-		return nil
-	}
-	if q.faults.tells(EarlyAccess, e) {
-		q.push(entry{Completion: c})
-		q.later(earlyPolls, p, func() error {
-			q.swallow = append(q.swallow, c)
-			return change()
-		})
-		return nil
-	}
-	return change()
-}
-
-// swallows reports whether a completion was reported before the device made it.
-func (q *faultyQueue) swallows(c *driver.Completion) bool {
-	for i, s := range q.swallow {
-		if s.Tag == c.Tag && s.Queue == c.Queue && s.Op == c.Op {
-			q.swallow = slices.Delete(q.swallow, i, i+1)
-			return true
-		}
-	}
-	return false
-}
-
 // forget drops what has to do with a queue pair that is closed.
 func (q *faultyQueue) forget(p *faultyQueuePair) {
 	delete(q.pairs, p.number)
 	q.backlog = slices.DeleteFunc(q.backlog, func(e entry) bool { return e.Queue == p.number })
 	q.lateCall = slices.DeleteFunc(q.lateCall, func(l lateCall) bool { return l.pair == p })
 }
-
-// next returns when a Poll would do something that the device does not know of: now, later or never.
-func (q *faultyQueue) next() clock.Time {
-	switch {
-	case len(q.lateCall) > 0:
-		return q.faults.clock.Now()
-	case len(q.backlog) == 0 || q.backlog[0].swapping != 0:
-		return clock.Never
-	}
-	return max(q.backlog[0].at, q.faults.clock.Now())
-}
-
-// faultyWaiter waits for the device and for the backlog.
-type faultyWaiter struct {
-	driver.Waiter
-	queue *faultyQueue
-}
-
-func (w *faultyWaiter) Wait(until clock.Time, spin time.Duration) error {
-	f := w.queue.faults
-	if f.tells(LateWait, Event{}) {
-		return w.sleep(until, spin)
-	}
-	next := w.queue.next()
-	if next <= f.clock.Now() {
-		return nil
-	}
-	return w.Waiter.Wait(min(until, next), spin)
-}
-
-// sleep takes completions from the device only so that the device does not end the wait for them.
-func (w *faultyWaiter) sleep(until clock.Time, spin time.Duration) error {
-	for w.queue.faults.clock.Now() < until {
-		if err := w.queue.pull(); err != nil {
-			return err
-		}
-		if err := w.Waiter.Wait(until, spin); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (w *faultyWaiter) Wake() {
-	if !w.queue.faults.tells(LostWake, Event{}) {
-		w.Waiter.Wake()
-	}
-}
-
-// faultyDriven also has the runner called for the backlog.
-type faultyDriven struct {
-	driver.Driven
-	queue *faultyQueue
-}
-
-func (d faultyDriven) Drive(runner driver.Runner) {
-	if runner == nil {
-		d.Driven.Drive(nil)
-		return
-	}
-	d.Driven.Drive(faultyRunner{runner, d.queue})
-}
-
-type faultyRunner struct {
-	driver.Runner
-	queue *faultyQueue
-}
-
-func (r faultyRunner) Next() clock.Time { return min(r.Runner.Next(), r.queue.next()) }

@@ -101,6 +101,9 @@ func (q *faultyQueue) report(p *faultyQueuePair, s *sent, c driver.Completion) {
 	}
 	if s != nil && e.Status != driver.OK && c.Status == driver.OK {
 		c.Bytes = s.bytes // a failed request reported none
+		if s.silent(c.Status) {
+			return
+		}
 	}
 	q.queueUp(p, s, c, e)
 }
@@ -138,22 +141,11 @@ func (q *faultyQueue) swaps(p *faultyQueuePair, s *sent, out *entry, e Event) bo
 	switch {
 	case p.hasBehind:
 		q.push(*out)
-		q.push(entry{Completion: p.behind})
-		p.hasBehind = false
+		p.reportBehind()
 		return true
 	case p.signalledBehind(s) && q.faults.tells(SwapCompletions, e):
 		p.behind, p.hasBehind = out.Completion, true
 		return true
 	}
 	return false
-}
-
-// setAccess changes the access of memory, or says so.
-func (f *faults) setAccess(m driver.MemoryAccess, queue *completionQueue, tag driver.Tag, access driver.Access) error {
-	c := driver.Completion{Tag: tag, Op: driver.OpMemoryAccess}
-	if f.tells(WidenMemoryAccess, eventOf(&c, 0)) {
-		access = driver.RemoteAll
-	}
-	q := queue.CompletionQueue.(*faultyQueue)
-	return q.changeAccess(c, IgnoreMemoryAccess, nil, func() error { return m.SetAccess(queue.inner, tag, access) })
 }

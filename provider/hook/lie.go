@@ -32,7 +32,7 @@ const (
 	CorruptPayload    // flip a bit of the message
 	DropWrite         // report OK for a Write that is not carried out
 	IgnoreQuiet       // report the success of a Quiet request
-	IgnoreFence       // on a NIC that does one request after the other this cannot be seen
+	IgnoreFence       // start a request before the Read or atomic in front of it, in the same list
 	IgnoreAfter       // start a chained request at once
 	LateInline        // take the bytes of an Inline request at the next Poll, not when it is posted
 	UnconditionalSwap // a CompareSwap swaps whatever it finds

@@ -33,7 +33,7 @@ var told = []struct {
 	{CorruptPayload, corrupted, "Write 0, Read 0, Send 0, source 0", "Write 1, Read 1, Send 1, source 0"},
 	{DropWrite, landed, "1 Write OK 8, first byte 1", "1 Write OK 8, first byte 0"},
 	{IgnoreQuiet, quiet, "", "1 Write OK 8"},
-	{IgnoreFence, flags, "4", "0"},
+	{IgnoreFence, fenced, "1 Read OK 8, 2 Write OK 8, there 5", "1 Read OK 8, 2 Write OK 8, there 7"},
 	{IgnoreAfter, chained, "", "1 Write OK 8"},
 	{LateInline, inline, "1 Write OK 8, first byte 1", "1 Write OK 8, first byte 99"},
 	{UnconditionalSwap, swap, "1 CompareSwap OK 8, 2 Read OK 8, there 5", "1 CompareSwap OK 8, 2 Read OK 8, there 9"},
@@ -96,6 +96,22 @@ func TestQuietLies(t *testing.T) {
 		r.post(r.a, r.request(1, op, driver.Quiet))
 		r.expect()
 		r.expect()
+	}
+}
+
+// TestQuietFence: completions that changed places come back in the program's order, and only if they are wanted.
+func TestQuietFence(t *testing.T) {
+	read, write := end{1, driver.OpRead, 0}, end{2, driver.OpWrite, 0}
+	for _, c := range []struct {
+		read, write driver.Flags
+		want        []end
+	}{
+		{0, 0, []end{read, write}}, {driver.Quiet, 0, []end{write}}, {0, driver.Quiet, []end{read}},
+		{driver.Quiet, driver.Quiet, nil},
+	} {
+		r := lying(t, IgnoreFence)
+		r.post(r.a, r.request(1, driver.OpRead, c.read), r.request(2, driver.OpWrite, c.write|driver.Fence))
+		r.expect(c.want...)
 	}
 }
 

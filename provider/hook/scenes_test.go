@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"encoding/binary"
 	"fmt"
 	"strings"
 
@@ -88,12 +89,14 @@ func quiet(r *rig) string {
 	return r.ends()
 }
 
-// flags looks which flags reach the device.
-func flags(r *rig) string {
-	q := r.request(1, driver.OpWrite, driver.Fence)
-	q.After = driver.Arrival{Queue: r.b.Number(), Count: 1}
-	r.post(r.a, q)
-	return fmt.Sprint(r.fake.pairs[r.a.Number()].waiting[0].Flags)
+// fenced reads 5 into memory that holds 7, and sends it back from there to a second word.
+func fenced(r *rig) string {
+	setWord(r.mine, 7)
+	setWord(r.theirs, 5)
+	write := r.request(2, driver.OpWrite, driver.Fence)
+	write.Remote.Address += 8
+	r.post(r.a, r.request(1, driver.OpRead, 0), write)
+	return fmt.Sprint(r.ends(), ", there ", binary.NativeEndian.Uint64(r.theirs.Region().Bytes[8:]))
 }
 
 func chained(r *rig) string {

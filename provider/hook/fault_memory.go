@@ -1,0 +1,94 @@
+package hook
+
+import (
+	"slices"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+func (f *faults) domain(inner driver.Domain) driver.Domain { return &faultyDomain{inner, f} }
+
+// faultyDomain closes at its end what a lie kept open.
+type faultyDomain struct {
+	driver.Domain
+	faults *faults
+}
+
+func (d *faultyDomain) Close() error {
+	f := d.faults
+	f.mu.Lock()
+	kept := f.kept[d]
+	delete(f.kept, d)
+	f.mu.Unlock()
+	for _, m := range kept {
+		if err := m.Close(); err != nil {
+			return err
+		}
+	}
+	return d.Domain.Close()
+}
+
+func (f *faults) memory(inner memoryParts, domain driver.Domain, owned bool) memoryParts {
+	m := &faultyMemory{inner.Memory, f, domain, owned}
+	f.mu.Lock()
+	f.memories = append(f.memories, m)
+	f.mu.Unlock()
+	inner.Memory = m
+	return inner
+}
+
+type faultyMemory struct {
+	driver.Memory
+	faults *faults
+	domain driver.Domain
+	owned  bool // the provider allocated the bytes; others may be unmapped by the program after Close
+}
+
+func (m *faultyMemory) Close() error {
+	f := m.faults
+	f.forget(m)
+	if m.owned && f.tells(KeepMemory, Event{}) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.kept == nil {
+			f.kept = map[driver.Domain][]driver.Memory{}
+		}
+		f.kept[m.domain] = append(f.kept[m.domain], m.Memory)
+		return nil
+	}
+	return m.Memory.Close()
+}
+
+func (f *faults) forget(m *faultyMemory) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if i := slices.Index(f.memories, m); i >= 0 {
+		f.memories = slices.Delete(f.memories, i, i+1)
+	}
+}
+
+// bytes returns the memory under a span, or nil if the device has none there (it is phantom, or the span is wrong).
+func (f *faults) bytes(s driver.Span) []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.memories {
+		r := m.Region()
+		offset := s.Address - r.Address
+		if r.LocalKey == s.Key && s.Address >= r.Address && offset+uint64(s.Length) <= uint64(len(r.Bytes)) {
+			return r.Bytes[offset : offset+uint64(s.Length)]
+		}
+	}
+	return nil
+}
+
+// anyByte returns a span of one byte of some open memory, for a request that must name memory.
+func (f *faults) anyByte() driver.Span {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, m := range f.memories {
+		if r := m.Region(); r.Length > 0 {
+			return driver.Span{Address: r.Address, Length: 1, Key: r.LocalKey}
+		}
+	}
+	return driver.Span{}
+}
