@@ -1,0 +1,221 @@
+package soft
+
+import (
+	"encoding/binary"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// verdict is how far a request came: a driver.Status if it has ended, or why it has not.
+type verdict uint8
+
+const (
+	again   verdict = 0x80 + iota // the quantum is used up
+	starved                       // the peer has no receive
+	chained                       // the arrival that the request waits for has not come
+	arrived                       // it has: the request may start
+)
+
+// final reports whether the request has ended.
+func (v verdict) final() bool { return v < again }
+
+// carry moves the oldest request on: at most by budget, which it reduces. inline holds its bytes if they were taken
+// before. Everything happens between the marks at the peer's gate, and only while the peer's words allow it.
+func (q *QueuePair) carry(r *driver.Request, inline []byte, budget *uint64) verdict {
+	me := &q.requester
+	v := visit{q: q, peer: me.peer, request: r, total: r.Bytes(), budget: budget,
+		local: pieces{domain: q.domain, inline: inline, first: r.Span, more: r.More}}
+	if r.Op.HasRemote() && v.total > 0 {
+		v.target = me.find(r.Remote.Key)
+	}
+	mark := me.peer.gate.enter(me.left)
+	ends := v.carry()
+	if me.left = mark + 1; !me.peer.gate.leave(mark) {
+		ends = verdict(driver.RemoteAccess)
+	}
+	if ends == starved {
+		return q.starve()
+	}
+	if ends.final() && r.Op.TakesReceive() {
+		me.peer.announce()
+	}
+	return ends
+}
+
+// starve begins, or goes on with, waiting for a receive at the peer.
+func (q *QueuePair) starve() verdict {
+	now := clock.Real.Now()
+	if q.requester.deadline == 0 {
+		q.requester.deadline = now.Add(q.config.ReceiverWait)
+	}
+	if now < q.requester.deadline {
+		return starved
+	}
+	return verdict(driver.ReceiverNotReady)
+}
+
+// awaitArrival says whether the request may start: arrived, chained, or Flushed if what it waits for can not come.
+func (q *QueuePair) awaitArrival(w *waiting) verdict {
+	if w.after == nil {
+		return arrived
+	}
+	v := chainState(w)
+	if v == chained {
+		w.after.watch(q.bell)
+		v = chainState(w)
+	}
+	if v == arrived {
+		w.after = nil
+	}
+	return v
+}
+
+func chainState(w *waiting) verdict {
+	switch {
+	case w.after.arrived.Load() >= uint64(w.request.After.Count):
+		return arrived
+	case w.after.phase().broken():
+		return verdict(driver.Flushed)
+	}
+	return chained
+}
+
+// snapshot copies the bytes of an Inline request that has to wait. If they are not there, the request is left to fail
+// when its time comes.
+func (q *QueuePair) snapshot(w *waiting) {
+	me, r := &q.requester, &w.request
+	mark := me.peer.gate.enter(me.left)
+	if q.domain.keys.cover(r.Span, r.More) {
+		if w.inline == nil {
+			w.inline = make([]byte, q.config.MaxInline)
+		}
+		w.taken = w.inline[:r.Bytes()]
+		local := pieces{domain: q.domain, first: r.Span, more: r.More}
+		local.readInto(w.taken)
+	}
+	me.peer.gate.leave(mark)
+	me.left = mark + 1
+}
+
+// visit is one stay of a requester inside the peer's gate.
+type visit struct {
+	q       *QueuePair
+	peer    *life
+	request *driver.Request
+	total   uint64 // bytes of the message
+	budget  *uint64
+	target  *region // that the remote key names; nil: none, or none needed
+	local   pieces
+}
+
+// carry asks all the words that must allow the request, then does as much of it as it may.
+func (v *visit) carry() verdict {
+	r := v.request
+	if phase := v.peer.phase(); !phase.accepts() {
+		return v.lost(phase)
+	}
+	if v.local.inline == nil && !v.q.domain.keys.cover(r.Span, r.More) {
+		return verdict(driver.LocalProtection)
+	}
+	need := r.Op.Needs()
+	if !driver.Access(v.peer.access.Load()).Allows(need) {
+		return verdict(driver.RemoteInvalid)
+	}
+	if r.Op.HasRemote() && v.total > 0 && !v.reachable(need) {
+		return verdict(driver.RemoteAccess)
+	}
+	switch r.Op {
+	case driver.OpWrite:
+		return v.write()
+	case driver.OpRead:
+		return v.read()
+	case driver.OpWriteImm:
+		return v.writeImm()
+	case driver.OpSend, driver.OpSendImm:
+		return v.send()
+	}
+	return v.atomic()
+}
+
+// lost is how a request ends whose peer takes no more: it is gone, or it has failed and says so to this end too.
+func (v *visit) lost(peer phase) verdict {
+	if peer == phaseOver {
+		return verdict(driver.RetryExceeded)
+	}
+	return verdict(driver.Flushed)
+}
+
+func (v *visit) reachable(need driver.Access) bool {
+	return v.target != nil && v.target.allows(need) && v.target.contains(v.request.Remote.Address, v.total)
+}
+
+// share returns how many bytes to move during this visit. A rest too short to hold a whole aligned word is not left
+// behind, so that the last word of a write is always stored by its last visit.
+func (v *visit) share() uint64 {
+	left := v.total - v.q.requester.moved
+	if left < *v.budget+2*wordSize {
+		return left
+	}
+	return *v.budget
+}
+
+// moved counts n more bytes, and says whether that was all.
+func (v *visit) moved(n uint64) verdict {
+	*v.budget -= min(n, *v.budget)
+	if v.q.requester.moved += n; v.q.requester.moved < v.total {
+		return again
+	}
+	return verdict(driver.OK)
+}
+
+func (v *visit) write() verdict {
+	n := v.share()
+	if n == 0 {
+		return v.moved(0)
+	}
+	done := v.q.requester.moved
+	dst := v.target.slice(v.request.Remote.Address+done, n)
+	v.local.skip(done)
+	if done+n == v.total {
+		v.local.publish(dst)
+	} else {
+		v.local.readInto(dst)
+	}
+	return v.moved(n)
+}
+
+func (v *visit) read() verdict {
+	n := v.share()
+	if n == 0 {
+		return v.moved(0)
+	}
+	done := v.q.requester.moved
+	v.local.skip(done)
+	v.local.writeFrom(v.target.slice(v.request.Remote.Address+done, n))
+	return v.moved(n)
+}
+
+// atomic works on the target's word with the CPU's own atomics, and so composes with them.
+func (v *visit) atomic() verdict {
+	r := v.request
+	at := word(v.target.slice(r.Remote.Address, wordSize))
+	var old [wordSize]byte
+	binary.NativeEndian.PutUint64(old[:], fetch(at, r))
+	v.local.writeFrom(old[:])
+	return verdict(driver.OK)
+}
+
+// fetch carries an atomic out and returns the value before.
+func fetch(at *uint64, r *driver.Request) uint64 {
+	if r.Op == driver.OpFetchAdd {
+		return atomic.AddUint64(at, r.Swap) - r.Swap
+	}
+	for {
+		old := atomic.LoadUint64(at)
+		if old != r.Compare || atomic.CompareAndSwapUint64(at, old, r.Swap) {
+			return old
+		}
+	}
+}

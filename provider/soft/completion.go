@@ -1,0 +1,227 @@
+package soft
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// quantum is how many bytes one turn copies for a queue pair: long enough for the fastest way that Go's copy has,
+// short enough that neither Post nor whoever revokes a permission waits for long.
+const quantum = 1 << 20
+
+// CompletionQueue is where ends are reported, and the owner of the queue pairs that report there: what one goroutine
+// does for all of them is done under one lock, which only the device's goroutine ever contends for. It implements
+// driver.CompletionQueue and driver.Waiter.
+type CompletionQueue struct {
+	device *Device
+	depth  int
+
+	mu     sync.Mutex // guards everything down to the next blank line, and the queue pairs that report here
+	locks  uint64     // times that mu was taken on the data path
+	turns  uint64     // calls by the owner: how the device's goroutine knows that it is there
+	users  int        // queue pairs
+	owing  int        // queue pairs with requests that are not carried out yet
+	gone   error      // why the queue can no longer be used; nil: it can
+	done   doneQueue
+	busy   []*QueuePair // with something unfinished, each once
+	fences []fence      // changes of memory access that wait for visitors
+	next   clock.Time   // when the last turn wanted another: soon, a deadline, or clock.Never
+
+	ready readySet // the summary is the peers', the rest is guarded by mu
+	sleep sleeper
+	// watched says that the device's goroutine keeps an eye on the queue. Written under mu, read by who rings.
+	watched atomic.Bool
+}
+
+// soon is the moment of a next turn that need not wait.
+const soon = clock.Time(0)
+
+// Poll moves finished completions into into, after a turn for every queue pair that was rung or has work left.
+func (c *CompletionQueue) Poll(into []driver.Completion) (int, error) {
+	if err := c.enter(); err != nil {
+		return 0, err
+	}
+	c.turn()
+	n := c.done.pop(into)
+	c.exit()
+	return n, nil
+}
+
+// Close frees the queue. Its queue pairs must be closed.
+func (c *CompletionQueue) Close() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone == errQueueClosed {
+		return fmt.Errorf("soft: close completion queue: already %w", os.ErrClosed)
+	}
+	if c.users > 0 {
+		return fmt.Errorf("soft: close completion queue: %d queue pairs report to it", c.users)
+	}
+	c.gone = errQueueClosed
+	c.fences = nil
+	c.sleep.wake()
+	c.device.forgetQueue(c)
+	return nil
+}
+
+var (
+	errQueueClosed = fmt.Errorf("soft: completion queue is %w", os.ErrClosed)
+	errKilled      = fmt.Errorf("soft: device was killed: %w", os.ErrClosed)
+)
+
+// enter takes the lock for the owner, unless the queue is gone.
+func (c *CompletionQueue) enter() error {
+	c.mu.Lock()
+	c.locks++
+	c.turns++
+	if c.gone != nil {
+		err := c.gone
+		c.mu.Unlock()
+		return err
+	}
+	return nil
+}
+
+// exit releases the lock. If something is left to do, the device's goroutine is asked to see to it that it is done
+// even if the owner does not come back.
+func (c *CompletionQueue) exit() {
+	if c.owing > 0 && !c.watched.Load() {
+		c.watched.Store(true)
+		c.device.nic.look(c)
+	}
+	c.mu.Unlock()
+}
+
+// kill ends all work of the queue for good. When it returns, no request of its queue pairs is under way.
+func (c *CompletionQueue) kill() {
+	c.mu.Lock()
+	if c.gone == nil {
+		c.gone = errKilled
+	}
+	c.mu.Unlock()
+	c.sleep.wake()
+}
+
+// turn does the NIC's work that can be done now: for the queue pairs that were rung or have something unfinished, one
+// quantum each.
+func (c *CompletionQueue) turn() {
+	if c.ready.summary.Load() != 0 {
+		c.ready.collect((*QueuePair).enlist)
+	}
+	c.next = clock.Never
+	if len(c.fences) > 0 {
+		c.turnFences()
+	}
+	if len(c.busy) > 0 {
+		c.turnBusy()
+	}
+}
+
+func (c *CompletionQueue) turnBusy() {
+	still := c.busy[:0]
+	for _, q := range c.busy {
+		next, idle := q.turn()
+		if idle {
+			q.busy = false
+			continue
+		}
+		still = append(still, q)
+		c.next = min(c.next, next)
+	}
+	clear(c.busy[len(still):])
+	c.busy = still
+}
+
+// report adds a completion of a request, a receive or a control operation.
+func (c *CompletionQueue) report(done driver.Completion) {
+	c.done.push(done)
+	if !done.Op.IsRequest() && !done.Op.IsReceive() {
+		c.done.extra++
+	}
+	if c.done.count > c.depth+c.done.extra {
+		panic(fmt.Sprintf("soft: completion queue of depth %d holds %d completions", c.depth, c.done.count))
+	}
+}
+
+// fence is a change of memory access that is reported when its visitors have left.
+type fence struct {
+	tag      driver.Tag
+	visitors []visitor
+}
+
+func (f *fence) passed() bool {
+	for len(f.visitors) > 0 && f.visitors[0].gate.passed(f.visitors[0].seen) {
+		f.visitors = f.visitors[1:]
+	}
+	return len(f.visitors) == 0
+}
+
+// fence reports f now, or else keeps it for the next turn.
+func (c *CompletionQueue) fence(f fence) {
+	c.fences = append(c.fences, f)
+	c.turnFences()
+}
+
+func (c *CompletionQueue) turnFences() {
+	for len(c.fences) > 0 {
+		if !c.fences[0].passed() {
+			c.next = soon
+			return
+		}
+		c.report(driver.Completion{Tag: c.fences[0].tag, Op: driver.OpMemoryAccess})
+		c.fences = c.fences[1:]
+	}
+}
+
+// doneQueue is a queue of completions that grows to the largest number that was ever in it, and stays there.
+type doneQueue struct {
+	items []driver.Completion // a ring; its length is a power of two
+	head  int                 // of the oldest
+	count int
+	extra int // control operations among them, at most: package verbs reserves no room for these
+}
+
+func (d *doneQueue) push(c driver.Completion) {
+	if d.count == len(d.items) {
+		d.grow()
+	}
+	d.items[(d.head+d.count)&(len(d.items)-1)] = c
+	d.count++
+}
+
+func (d *doneQueue) grow() {
+	longer := make([]driver.Completion, max(2*len(d.items), 16))
+	n := copy(longer, d.items[d.head:])
+	copy(longer[n:], d.items[:d.head])
+	d.items, d.head = longer, 0
+}
+
+func (d *doneQueue) pop(into []driver.Completion) int {
+	n := min(len(into), d.count)
+	for i := range n {
+		into[i] = d.items[d.head]
+		d.head = (d.head + 1) & (len(d.items) - 1)
+	}
+	d.count -= n
+	if d.count == 0 {
+		d.extra = 0
+	}
+	return n
+}
+
+// withdraw removes the completions of one queue pair.
+func (d *doneQueue) withdraw(queue uint32) {
+	for range d.count {
+		c := d.items[d.head]
+		d.head = (d.head + 1) & (len(d.items) - 1)
+		d.count--
+		if c.Queue != queue {
+			d.push(c)
+		}
+	}
+}

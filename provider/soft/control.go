@@ -1,0 +1,153 @@
+package soft
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// controls is what a queue pair has under way besides data.
+type controls struct {
+	connecting bool
+	connectTag driver.Tag
+	connectBy  clock.Time // when to give the peer up
+
+	grants []grant // changes of access that wait for the peer to leave the gate, oldest first
+
+	resetting bool
+	resetTag  driver.Tag
+}
+
+// grant is a change of the queue pair's access that is reported when the visitor that was seen has left.
+type grant struct {
+	tag  driver.Tag
+	seen uint64
+}
+
+// Connect names the peer. It completes when the peer has named this queue pair too, or has not within PeerTimeout.
+func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
+	a, err := parseAddress(peer)
+	if err != nil {
+		return err
+	}
+	if a.process != process.identity {
+		return fmt.Errorf("soft: connect to %s: it is in another process than %v", peer, process.identity)
+	}
+	if err := q.enter(); err != nil {
+		return err
+	}
+	defer q.cq.exit()
+	l := q.life.Load()
+	if q.pool.shared {
+		l.reach()
+	}
+	if !l.moveTo(phaseNew, phaseConnecting) {
+		return fmt.Errorf("soft: queue pair %d is %v: Connect needs New", q.number, l.phase().state())
+	}
+	c := &q.controls
+	c.connecting, c.connectTag = true, tag
+	c.connectBy = clock.Real.Now().Add(q.device.config.PeerTimeout)
+	if p := findLife(a); p != nil {
+		l.peer.Store(p)
+		p.bell.ring()
+	}
+	q.enlist()
+	return nil
+}
+
+// turnConnect completes a Connect whose outcome is known.
+func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
+	if !q.controls.connecting {
+		return clock.Never, true
+	}
+	p := l.peer.Load()
+	switch {
+	case l.phase() == phaseFailed:
+		q.connected(driver.Flushed)
+	case l.phase().broken(), p == nil, p.phase().broken():
+		q.connected(driver.RetryExceeded)
+	case p.peer.Load() == l:
+		q.requester.peer = p
+		l.moveTo(phaseConnecting, phaseReady)
+		q.connected(driver.OK)
+	case p.peer.Load() != nil, clock.Real.Now() >= q.controls.connectBy:
+		q.connected(driver.RetryExceeded)
+	default:
+		return q.controls.connectBy, false
+	}
+	return clock.Never, true
+}
+
+// connected reports how Connect ended.
+func (q *QueuePair) connected(status driver.Status) {
+	q.controls.connecting = false
+	q.report(q.controls.connectTag, driver.OpConnect, status, 0)
+	if status != driver.OK {
+		l := q.life.Load()
+		l.breakTo(phaseFailed)
+		l.announce()
+		l.breakPeer(phaseOrphaned)
+	}
+}
+
+// SetAccess changes what the peer may do through this queue pair. It completes when no operation can land any more that
+// only the old access allowed.
+func (q *QueuePair) SetAccess(tag driver.Tag, access driver.Access) error {
+	if !access.Valid() {
+		return fmt.Errorf("soft: queue pair %d: access %#x has unknown bits", q.number, uint8(access))
+	}
+	if err := q.enter(); err != nil {
+		return err
+	}
+	defer q.cq.exit()
+	l := q.life.Load()
+	l.access.Store(uint32(access))
+	q.controls.grants = append(q.controls.grants, grant{tag, l.gate.look()})
+	if !q.turnGrants(l) {
+		q.enlist()
+	}
+	return nil
+}
+
+// turnGrants reports the changes of access that have come into force, and says whether all have.
+func (q *QueuePair) turnGrants(l *life) bool {
+	c := &q.controls
+	for len(c.grants) > 0 && l.gate.passed(c.grants[0].seen) {
+		q.report(c.grants[0].tag, driver.OpQueueAccess, driver.OK, 0)
+		c.grants = c.grants[1:]
+	}
+	return len(c.grants) == 0
+}
+
+// Reset ends the present life: it flushes everything, then begins a new life and completes.
+func (q *QueuePair) Reset(tag driver.Tag) error {
+	if err := q.enter(); err != nil {
+		return err
+	}
+	defer q.cq.exit()
+	if q.controls.resetting {
+		return fmt.Errorf("soft: queue pair %d: a Reset is under way", q.number)
+	}
+	q.controls.resetting, q.controls.resetTag = true, tag
+	q.life.Load().finish()
+	q.enlist()
+	q.cq.turn()
+	return nil
+}
+
+// settleReset begins the new life. The old one is settled.
+func (q *QueuePair) settleReset(l *life) {
+	if !q.controls.resetting {
+		return
+	}
+	q.controls.resetting = false
+	q.domain.retire(l)
+	q.beginLife(q.device.nextEpoch())
+	q.report(q.controls.resetTag, driver.OpReset, driver.OK, 0)
+}
+
+// report adds a completion of this queue pair.
+func (q *QueuePair) report(tag driver.Tag, op driver.Op, status driver.Status, bytes uint32) {
+	q.cq.report(driver.Completion{Tag: tag, Queue: q.number, Op: op, Status: status, Bytes: bytes})
+}

@@ -1,0 +1,89 @@
+package soft
+
+import "github.com/weft-fabric/weft/verbs/driver"
+
+// This file is how a visit delivers a message: a Send into the memory of a receive, a WriteImm only with its notice.
+
+// send copies the message into a receive at the peer, and reports it there when it is complete.
+func (v *visit) send() verdict {
+	n, ok := v.takeReceive()
+	if !ok {
+		return starved
+	}
+	s := &v.peer.pool.slots[n]
+	if status := v.misfit(n, s); status != driver.OK {
+		v.report(n, status)
+		return verdict(driver.RemoteInvalid)
+	}
+	size, done := v.share(), v.q.requester.moved
+	into := pieces{domain: v.peer.domain, first: s.first, more: v.peer.pool.more(n)}
+	into.skip(done)
+	v.local.skip(done)
+	stream(&into, &v.local, size)
+	if ends := v.moved(size); ends == again {
+		v.peer.filling.Store(n + 1)
+		return again
+	}
+	v.report(n, driver.OK)
+	return verdict(driver.OK)
+}
+
+// writeImm writes, and takes a receive only when the bytes are in place.
+func (v *visit) writeImm() verdict {
+	if v.write() == again {
+		return again
+	}
+	n, ok := v.takeReceive()
+	if !ok {
+		return starved
+	}
+	v.report(n, driver.OK)
+	return verdict(driver.OK)
+}
+
+// takeReceive returns the slot of the receive that this message takes: the same at every visit. If there is none, it
+// raises the flags that make the peer's owner ring when it posts one, and looks once more.
+func (v *visit) takeReceive() (uint32, bool) {
+	me, pool := &v.q.requester, v.peer.pool
+	if me.slot != 0 {
+		return me.slot - 1, true
+	}
+	n, ok := pool.take()
+	if !ok {
+		v.peer.wanting.Store(1)
+		pool.wanted.Store(1)
+		if n, ok = pool.take(); !ok {
+			return 0, false
+		}
+	}
+	pool.slots[n].taker = v.peer.number
+	me.slot = n + 1
+	return n, true
+}
+
+// misfit says what is wrong with the receive as a place for the message.
+func (v *visit) misfit(n uint32, s *slot) driver.Status {
+	switch {
+	case v.total > s.bytes:
+		return driver.LocalLength
+	case !v.peer.domain.keys.cover(s.first, v.peer.pool.more(n)):
+		return driver.LocalProtection
+	}
+	return driver.OK
+}
+
+// report completes the receive at the peer.
+func (v *visit) report(n uint32, status driver.Status) {
+	s := &v.peer.pool.slots[n]
+	s.op, s.status = v.request.Op.Arrived(), status
+	if status == driver.OK {
+		s.length = uint32(v.total)
+	}
+	if s.op != driver.OpReceive {
+		s.imm = v.request.Imm
+	}
+	if v.peer.filling.Load() != 0 {
+		v.peer.filling.Store(0)
+	}
+	v.peer.arrive(n)
+}

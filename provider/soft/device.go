@@ -1,0 +1,195 @@
+package soft
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// What a device can do, apart from what Config says.
+const (
+	maxMessage    = 1 << 30
+	maxInline     = 256
+	maxSpans      = 16
+	maxDepth      = 1 << 14
+	maxQueuePairs = 1 << 20
+	maxCompletion = 1 << 24
+)
+
+// Config describes a device. The zero value works.
+type Config struct {
+	// Name is for people: it stands in errors. Empty means "soft".
+	Name string
+	// PeerTimeout is how long Connect waits for the peer to connect too. Zero means one second.
+	PeerTimeout time.Duration
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.PeerTimeout < 0 {
+		return c, fmt.Errorf("soft: device %q: peer timeout %v is negative", c.Name, c.PeerTimeout)
+	}
+	if c.Name == "" {
+		c.Name = "soft"
+	}
+	if c.PeerTimeout == 0 {
+		c.PeerTimeout = time.Second
+	}
+	return c, nil
+}
+
+// Device is a software NIC. It implements driver.Device and driver.LockCounter. Any goroutine may use it.
+type Device struct {
+	config   Config
+	identity identity
+	nic      nic
+	epoch    atomic.Uint32 // of the last life of any queue pair: a number that is used again never has an old epoch
+	locks    atomic.Uint64 // taken on the data path, other than those of completion queues
+
+	// mu is taken after the lock of a completion queue, never before.
+	mu          sync.RWMutex
+	closed      bool
+	killed      bool
+	lastNumber  uint32 // of a queue pair
+	domains     map[*Domain]struct{}
+	queues      map[*CompletionQueue]struct{}
+	pairs       map[uint32]*QueuePair
+	closedLocks uint64 // taken on completion queues that are closed
+}
+
+// New opens a device and makes it known to the other devices of the process.
+func New(config Config) (*Device, error) {
+	config, err := config.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	d := &Device{
+		config:   config,
+		identity: newIdentity(),
+		nic:      nic{call: make(chan struct{}, 1)},
+		domains:  make(map[*Domain]struct{}),
+		queues:   make(map[*CompletionQueue]struct{}),
+		pairs:    make(map[uint32]*QueuePair),
+	}
+	enlist(d)
+	return d, nil
+}
+
+// Limits says what the device can do.
+func (d *Device) Limits() driver.Limits {
+	return driver.Limits{
+		Provider:      "soft",
+		MaxMessage:    maxMessage,
+		MaxInline:     maxInline,
+		MaxSpans:      maxSpans,
+		MaxDepth:      maxDepth,
+		MaxQueuePairs: maxQueuePairs,
+		MaxCompletion: maxCompletion,
+		PeerTimeout:   d.config.PeerTimeout,
+		Chains:        true,
+		CPUAtomics:    true,
+	}
+}
+
+// NewDomain makes an empty domain.
+func (d *Device) NewDomain() (driver.Domain, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	domain := &Domain{device: d, keys: newKeyTable(&d.locks), lives: make(map[*life]struct{})}
+	d.domains[domain] = struct{}{}
+	return domain, nil
+}
+
+// NewCompletionQueue makes a queue that can hold depth completions.
+func (d *Device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
+	if err := checkRange("completion queue: depth", depth, maxCompletion); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	c := &CompletionQueue{device: d, depth: depth, sleep: sleeper{signal: make(chan struct{}, 1)}}
+	d.queues[c] = struct{}{}
+	return c, nil
+}
+
+// Close frees the device and waits for its goroutine. Everything that was made from it must be closed.
+func (d *Device) Close() error {
+	if err := d.close(); err != nil {
+		return err
+	}
+	d.nic.close()
+	return nil
+}
+
+func (d *Device) close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return fmt.Errorf("soft: close device %s: already %w", d.config.Name, os.ErrClosed)
+	}
+	if len(d.domains)+len(d.queues) > 0 {
+		return fmt.Errorf("soft: close device %s: %d domains and %d completion queues are open", d.config.Name,
+			len(d.domains), len(d.queues))
+	}
+	d.closed = true
+	delist(d)
+	return nil
+}
+
+// Kill makes the device stop as if its process had died now, for tests: nothing is completed or flushed any more, every
+// call on what was made from it fails, and its peers find it gone. What was made from it must still be closed.
+func (d *Device) Kill() {
+	delist(d)
+	d.nic.stop()
+	d.mu.Lock()
+	d.killed = true
+	queues, pairs := slices.Collect(maps.Keys(d.queues)), slices.Collect(maps.Values(d.pairs))
+	d.mu.Unlock()
+	for _, c := range queues {
+		c.kill()
+	}
+	for _, q := range pairs {
+		q.life.Load().finish()
+	}
+}
+
+// Locks returns how many locks have been taken on the data path. It includes none of its own.
+func (d *Device) Locks() uint64 {
+	d.mu.RLock()
+	sum := d.locks.Load() + d.closedLocks
+	queues := slices.Collect(maps.Keys(d.queues))
+	d.mu.RUnlock()
+	for _, c := range queues {
+		sum += c.countLocks()
+	}
+	return sum
+}
+
+func (d *Device) usable() error {
+	switch {
+	case d.killed:
+		return errKilled
+	case d.closed:
+		return fmt.Errorf("soft: device %s is %w", d.config.Name, os.ErrClosed)
+	}
+	return nil
+}
+
+// checkRange reports a size that is not from 0 to most.
+func checkRange(what string, value, most int) error {
+	if value < 0 || value > most {
+		return fmt.Errorf("soft: %s %d is not from 0 to %d", what, value, most)
+	}
+	return nil
+}

@@ -1,0 +1,149 @@
+package soft
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"syscall"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// maxAlloc bounds the memory of one Alloc, so that a wrong size is an error and not an exhausted machine's.
+const maxAlloc = 1 << 40
+
+// Domain groups what may meet. It implements driver.Domain, driver.Allocator and driver.SharedReceiver. Any goroutine
+// may use it.
+type Domain struct {
+	device *Device
+	keys   *keyTable
+
+	mu       sync.Mutex
+	closed   bool
+	children int                // memories, queue pairs and shared receives that are open
+	lives    map[*life]struct{} // whose gates somebody may be inside of
+}
+
+// Register makes b known to the NIC. It must lie outside the Go heap and stay mapped until the memory is closed.
+func (d *Domain) Register(b []byte, access driver.Access) (driver.Memory, error) {
+	if len(b) == 0 {
+		return nil, fmt.Errorf("soft: register: no bytes")
+	}
+	return d.adopt(b, nil, access)
+}
+
+// Alloc maps size fresh zero bytes, page-aligned, and registers them.
+func (d *Domain) Alloc(size int, access driver.Access) (driver.Memory, error) {
+	if size <= 0 || size > maxAlloc {
+		return nil, fmt.Errorf("soft: alloc: size %d is not from 1 to %d", size, maxAlloc)
+	}
+	page := os.Getpagesize()
+	pages, err := syscall.Mmap(-1, 0, (size+page-1)/page*page, syscall.PROT_READ|syscall.PROT_WRITE,
+		syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	if err != nil {
+		return nil, fmt.Errorf("soft: alloc: map %d bytes: %w", size, err)
+	}
+	m, err := d.adopt(pages[:size:size], pages, access)
+	if err != nil {
+		syscall.Munmap(pages)
+		return nil, err
+	}
+	return m, nil
+}
+
+func (d *Domain) adopt(b, pages []byte, access driver.Access) (driver.Memory, error) {
+	if !access.Valid() {
+		return nil, fmt.Errorf("soft: register: access %#x has unknown bits", uint8(access))
+	}
+	if err := d.bear(); err != nil {
+		return nil, err
+	}
+	m, err := newMemory(d, b, pages, access)
+	if err != nil {
+		d.drop()
+		return nil, err
+	}
+	return m, nil
+}
+
+// Close frees the domain, which must be empty.
+func (d *Domain) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return fmt.Errorf("soft: close domain: already %w", os.ErrClosed)
+	}
+	if d.children > 0 {
+		return fmt.Errorf("soft: close domain: %d of its memories, queue pairs and shared receives are open", d.children)
+	}
+	d.closed = true
+	d.device.forgetDomain(d)
+	return nil
+}
+
+// bear counts a new child, drop the end of one.
+func (d *Domain) bear() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return fmt.Errorf("soft: domain is %w", os.ErrClosed)
+	}
+	d.children++
+	return nil
+}
+
+func (d *Domain) drop() {
+	d.mu.Lock()
+	d.children--
+	d.mu.Unlock()
+}
+
+// admit lets l be seen by those who revoke; retire ends that, when nobody can be inside its gates any more.
+func (d *Domain) admit(l *life) {
+	d.mu.Lock()
+	d.lives[l] = struct{}{}
+	d.mu.Unlock()
+}
+
+func (d *Domain) retire(l *life) {
+	d.mu.Lock()
+	delete(d.lives, l)
+	d.mu.Unlock()
+}
+
+// visitor is somebody who was seen inside a gate.
+type visitor struct {
+	gate *gate
+	seen uint64
+}
+
+// visitors returns who is inside the gates of the domain: peers that operate on its memory.
+func (d *Domain) visitors() []visitor {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	var inside []visitor
+	for l := range d.lives {
+		if seen := l.gate.look(); !l.gate.passed(seen) {
+			inside = append(inside, visitor{&l.gate, seen})
+		}
+	}
+	return inside
+}
+
+// awaitVisitors waits until everybody has left who is inside now, in either direction: peers that operate on the
+// domain's memory, and queue pairs of the domain that use its memory for operations of their own. It holds no lock
+// while it waits.
+func (d *Domain) awaitVisitors() {
+	d.mu.Lock()
+	gates := make([]*gate, 0, 2*len(d.lives))
+	for l := range d.lives {
+		gates = append(gates, &l.gate)
+		if p := l.peer.Load(); p != nil {
+			gates = append(gates, &p.gate)
+		}
+	}
+	d.mu.Unlock()
+	for _, g := range gates {
+		g.awaitPassed()
+	}
+}

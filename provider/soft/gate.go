@@ -1,0 +1,45 @@
+package soft
+
+import (
+	"runtime"
+	"sync/atomic"
+)
+
+// gate is the slot in which the one requester that may operate on an end says whether it is doing so: odd while it is
+// inside, and never the same number twice.
+//
+// Requester and revoker run Dekker's protocol. The requester first marks the slot, then reads the phase and the access
+// words; the revoker first changes such a word, then reads the slot. Go's atomics are sequentially consistent, so in
+// their total order either the mark comes before the revoker's look, which then waits until the slot has moved, or the
+// look, and with it the change, comes before the mark, and the requester reads the changed word and leaves everything
+// alone. There is no third order: after the wait, nothing that only the old word allowed can land.
+//
+// The same slot guards the requester's own memory: it reads local spans only while inside, and Memory.Close looks at
+// the slots in both directions.
+type gate struct{ slot atomic.Uint64 }
+
+// enter marks the slot and returns the mark. left is the requester's own record of the value it left behind.
+func (g *gate) enter(left uint64) uint64 {
+	g.slot.Store(left + 1)
+	return left + 1
+}
+
+// leave reports whether the requester was inside to the last. Had the slot been swept or evicted, what was done inside
+// might have gone to pages that are no longer the target's.
+func (g *gate) leave(mark uint64) bool { return g.slot.CompareAndSwap(mark, mark+1) }
+
+// look returns what passed needs to know.
+func (g *gate) look() uint64 { return g.slot.Load() }
+
+// passed reports whether nobody is inside who was inside when seen was looked up.
+func (g *gate) passed(seen uint64) bool { return seen%2 == 0 || g.slot.Load() != seen }
+
+// empty reports whether nobody is inside.
+func (g *gate) empty() bool { return g.slot.Load()%2 == 0 }
+
+// awaitPassed waits until everybody who is inside now has left. That takes no longer than copying one quantum.
+func (g *gate) awaitPassed() {
+	for seen := g.look(); !g.passed(seen); {
+		runtime.Gosched()
+	}
+}

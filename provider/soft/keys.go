@@ -1,0 +1,146 @@
+package soft
+
+import (
+	crand "crypto/rand"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// A local key is a table index in the low bits and, above it, a generation, never 0, that tells a new tenant of the
+// index from its predecessor.
+const (
+	indexBits     = 20
+	maxRegions    = 1 << indexBits
+	maxGeneration = 1<<(32-indexBits) - 1
+)
+
+// keyTable finds the regions of a domain: by local key without a lock, by remote key with one, which is taken seldom
+// because queue pairs remember what they found. Any goroutine may use it.
+type keyTable struct {
+	tenants atomic.Pointer[[]tenancy] // by index; replaced by a longer copy when full
+
+	locks   *atomic.Uint64 // counts when find takes mu
+	mu      sync.Mutex
+	random  *rand.ChaCha8
+	regions map[uint64]*region // by remote key
+	vacant  []uint32           // indexes without a tenant
+}
+
+// tenancy is one index of the table. Copies of it share nothing but the region, so mu guards who writes.
+type tenancy struct {
+	region     *atomic.Pointer[region]
+	generation uint32 // of the last tenant; guarded by mu
+}
+
+// newKeyTable seeds a generator that nobody can predict: a remote key is a capability, and must not be guessed. It
+// makes its numbers in batches, so that registering stays cheap.
+func newKeyTable(locks *atomic.Uint64) *keyTable {
+	var seed [32]byte
+	crand.Read(seed[:])
+	t := &keyTable{locks: locks, random: rand.NewChaCha8(seed), regions: make(map[uint64]*region)}
+	t.tenants.Store(new([]tenancy))
+	return t
+}
+
+// add gives r its two keys and makes it known.
+func (t *keyTable) add(r *region) error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	index, err := t.vacancy()
+	if err != nil {
+		return err
+	}
+	for r.remoteKey == 0 || t.regions[r.remoteKey] != nil {
+		r.remoteKey = t.random.Uint64()
+	}
+	home := &(*t.tenants.Load())[index]
+	home.generation = home.generation%maxGeneration + 1
+	r.localKey = home.generation<<indexBits | index
+	t.regions[r.remoteKey] = r
+	home.region.Store(r)
+	return nil
+}
+
+// vacancy takes an index off the list, after making the table longer if there is none.
+func (t *keyTable) vacancy() (uint32, error) {
+	if len(t.vacant) == 0 {
+		old := *t.tenants.Load()
+		if len(old) == maxRegions {
+			return 0, fmt.Errorf("soft: domain has %d registered memories already", maxRegions)
+		}
+		longer := make([]tenancy, min(max(2*len(old), 16), maxRegions))
+		for i := copy(longer, old); i < len(longer); i++ {
+			longer[i].region = new(atomic.Pointer[region])
+			t.vacant = append(t.vacant, uint32(i))
+		}
+		t.tenants.Store(&longer)
+	}
+	last := len(t.vacant) - 1
+	index := t.vacant[last]
+	t.vacant = t.vacant[:last]
+	return index, nil
+}
+
+// remove forgets r. It must be dead, and everybody who found it alive must have left its gate.
+func (t *keyTable) remove(r *region) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	index := r.localKey % maxRegions
+	delete(t.regions, r.remoteKey)
+	(*t.tenants.Load())[index].region.Store(nil)
+	t.vacant = append(t.vacant, index)
+}
+
+// find returns the region with a remote key, or nil.
+func (t *keyTable) find(remoteKey uint64) *region {
+	t.locks.Add(1)
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.regions[remoteKey]
+}
+
+// local returns the region with a local key, or nil.
+func (t *keyTable) local(key uint32) *region {
+	tenants := *t.tenants.Load()
+	index := key % maxRegions
+	if int(index) >= len(tenants) {
+		return nil
+	}
+	if r := tenants[index].region.Load(); r != nil && r.localKey == key {
+		return r
+	}
+	return nil
+}
+
+// cover reports whether each span lies inside live memory of the domain. Empty spans lie anywhere.
+func (t *keyTable) cover(first driver.Span, more []driver.Span) bool {
+	if !t.covers(first) {
+		return false
+	}
+	for _, s := range more {
+		if !t.covers(s) {
+			return false
+		}
+	}
+	return true
+}
+
+func (t *keyTable) covers(s driver.Span) bool {
+	if s.Length == 0 {
+		return true
+	}
+	r := t.local(s.Key)
+	return r != nil && r.allows(0) && r.contains(s.Address, uint64(s.Length))
+}
+
+// bytes returns the bytes of a span that covers has found good during the same visit to a gate.
+func (t *keyTable) bytes(s driver.Span) []byte {
+	if s.Length == 0 {
+		return nil
+	}
+	return t.local(s.Key).slice(s.Address, uint64(s.Length))
+}

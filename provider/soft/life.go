@@ -1,0 +1,89 @@
+package soft
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// life is a queue pair from its making, or its last Reset, to the next Reset or Close: the end that the peer sees, and
+// the Go side of it, which peers in this process may follow. A life is connected at most once.
+type life struct {
+	end
+	epoch  uint32
+	number uint32
+	domain *Domain
+	bell   *bell
+	pool   *pool    // where messages find their receives
+	order  []uint32 // ring of slots in the order of arrival; allocated before the first receive can be taken
+
+	// peer is the life that the owner has named in Connect, or nil. It is set once. The connection is made when two
+	// lives have named each other: each side stores its own, then looks at the other's, so one of them sees both.
+	peer atomic.Pointer[life]
+
+	chain struct {
+		mu      sync.Mutex
+		waiting []*bell // of chained requests that wait for an arrival here; may ring in vain
+	}
+}
+
+// reach allocates the ring of arrivals. It holds as many as there can be receives, so it never overflows.
+func (l *life) reach() {
+	if l.order == nil {
+		l.order = make([]uint32, l.pool.ringSize())
+	}
+}
+
+// arrive publishes the slot as the next arrival. Called by the peer's requester, inside the gate.
+func (l *life) arrive(slot uint32) {
+	n := l.arrived.Load()
+	l.order[n&uint64(len(l.order)-1)] = slot
+	l.arrived.Store(n + 1)
+}
+
+// announce tells everybody who may care that a message has arrived or that the phase has changed: the owner, and the
+// requests that are chained to an arrival.
+func (l *life) announce() {
+	l.bell.ring()
+	if l.watched.Load() != 0 {
+		l.ringChained()
+	}
+}
+
+func (l *life) ringChained() {
+	l.chain.mu.Lock()
+	defer l.chain.mu.Unlock()
+	l.domain.device.locks.Add(1)
+	l.watched.Store(0)
+	for _, b := range l.chain.waiting {
+		b.ring()
+	}
+	l.chain.waiting = l.chain.waiting[:0]
+}
+
+// watch has b rung at the next arrival or change of phase. Who calls it must look once more afterwards.
+func (l *life) watch(b *bell) {
+	l.chain.mu.Lock()
+	defer l.chain.mu.Unlock()
+	l.domain.device.locks.Add(1)
+	for _, known := range l.chain.waiting {
+		if known == b {
+			return
+		}
+	}
+	l.chain.waiting = append(l.chain.waiting, b)
+	l.watched.Store(1)
+}
+
+// breakPeer moves the other end to Failed or Orphaned too, and tells it.
+func (l *life) breakPeer(to phase) {
+	if p := l.peer.Load(); p != nil && p.peer.Load() == l && p.breakTo(to) {
+		p.announce()
+	}
+}
+
+// finish ends the life for good, whatever its phase, and orphans the peer.
+func (l *life) finish() {
+	l.phaseWord.Store(uint32(phaseOver))
+	l.announce()
+	l.breakPeer(phaseOrphaned)
+}

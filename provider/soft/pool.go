@@ -1,0 +1,195 @@
+package soft
+
+import (
+	"fmt"
+	"math/bits"
+	"os"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// slot is one receive: written by the owner when it is posted, then by the peer's requester that has taken it.
+type slot struct {
+	tag   driver.Tag
+	bytes uint64 // how long a message fits
+	first driver.Span
+	more  int // further spans in pool.spans
+
+	taker  uint32 // number of the queue pair whose message took the receive
+	length uint32 // of the message
+	imm    uint32
+	op     driver.Op
+	status driver.Status
+}
+
+// pool is a table of receives, and the ring of those that are posted and not yet taken. The owner posts; requesters
+// take, each inside the gate of an end that uses the pool. If several ends share it, a lock keeps them apart.
+type pool struct {
+	depth    int // receives, including those whose arrival the owner has not seen
+	maxSpans int
+	shared   bool
+
+	posted atomic.Uint64 // receives posted: up to, not including. Written by the owner
+	taken  atomic.Uint64 // receives taken: up to, not including. Written by the taker
+	wanted atomic.Uint32 // 1: some end of the pool has its wanting set
+
+	// Allocated with the first receive.
+	slots  []slot
+	spans  []driver.Span // further spans of slot i from i*(maxSpans-1)
+	posts  []uint32      // ring of slots in posting order
+	vacant []uint32      // slots that are not in use; the owner's
+
+	taking sync.Mutex     // among the takers of a shared pool
+	locks  *atomic.Uint64 // counts when taking is taken
+	users  []*QueuePair   // the owner's
+}
+
+func newPool(d *Device, depth, maxSpans int, shared bool) *pool {
+	return &pool{depth: depth, maxSpans: max(maxSpans, 1), shared: shared, locks: &d.locks}
+}
+
+// ringSize is how long a ring of slots must be: all that can be outstanding, and a power of two so that it wraps cheaply.
+func (p *pool) ringSize() int { return powerOfTwo(p.depth) }
+
+// powerOfTwo returns the smallest power of two that is at least n and 1.
+func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
+
+func (p *pool) allocate() {
+	p.slots = make([]slot, p.depth)
+	p.spans = make([]driver.Span, p.depth*(p.maxSpans-1))
+	p.posts = make([]uint32, p.ringSize())
+	p.vacant = make([]uint32, 0, p.depth)
+	for i := range p.depth {
+		p.vacant = append(p.vacant, uint32(p.depth-1-i))
+	}
+}
+
+// postAll adds receives: all, or the first n and an error that says why. Called by the owner.
+func (p *pool) postAll(list []driver.Receive) (n int, err error) {
+	if p.slots == nil {
+		p.allocate()
+	}
+	for n < len(list) && err == nil {
+		if err = p.post(&list[n]); err == nil {
+			n++
+		}
+	}
+	p.ringWanting()
+	return n, err
+}
+
+func (p *pool) post(r *driver.Receive) error {
+	if 1+len(r.More) > p.maxSpans {
+		return fmt.Errorf("receive of %d spans, most is %d", 1+len(r.More), p.maxSpans)
+	}
+	if len(p.vacant) == 0 {
+		return fmt.Errorf("%d receives are outstanding, most is %d", p.depth, p.depth)
+	}
+	n := p.vacant[len(p.vacant)-1]
+	p.vacant = p.vacant[:len(p.vacant)-1]
+	p.slots[n] = slot{tag: r.Tag, bytes: r.Bytes(), first: r.Span, more: len(r.More)}
+	copy(p.spans[int(n)*(p.maxSpans-1):], r.More)
+	at := p.posted.Load()
+	p.posts[at&uint64(len(p.posts)-1)] = n
+	p.posted.Store(at + 1)
+	return nil
+}
+
+// more returns the slot's spans after the first.
+func (p *pool) more(n uint32) []driver.Span {
+	return p.spans[int(n)*(p.maxSpans-1):][:p.slots[n].more]
+}
+
+// take removes the oldest posted receive and returns its slot.
+func (p *pool) take() (uint32, bool) {
+	if p.shared {
+		p.taking.Lock()
+		defer p.taking.Unlock()
+		p.locks.Add(1)
+	}
+	at := p.taken.Load()
+	if at == p.posted.Load() {
+		return 0, false
+	}
+	n := p.posts[at&uint64(len(p.posts)-1)]
+	p.taken.Store(at + 1)
+	return n, true
+}
+
+// vacate makes a slot free again. Called by the owner.
+func (p *pool) vacate(n uint32) { p.vacant = append(p.vacant, n) }
+
+// ringWanting tells the requesters that found no receive to look again. Called by the owner after posting: requesters
+// raise the flags first and look for a receive afterwards, so one of the two notices.
+func (p *pool) ringWanting() {
+	if p.wanted.Load() == 0 {
+		return
+	}
+	p.wanted.Store(0)
+	for _, q := range p.users {
+		l := q.life.Load()
+		if l.wanting.Load() != 0 {
+			l.wanting.Store(0)
+			l.peer.Load().bell.ring()
+		}
+	}
+}
+
+// SharedReceives is a pool of receives for several queue pairs of one completion queue. It implements
+// driver.SharedReceives.
+type SharedReceives struct {
+	domain *Domain
+	cq     *CompletionQueue
+	pool   *pool
+	closed bool
+}
+
+// NewSharedReceives makes an empty pool.
+func (d *Domain) NewSharedReceives(config driver.SharedConfig) (driver.SharedReceives, error) {
+	c, ok := config.Completions.(*CompletionQueue)
+	if !ok || c.device != d.device {
+		return nil, fmt.Errorf("soft: shared receives: completion queue is not of device %s", d.device.config.Name)
+	}
+	if err := checkRange("shared receives: depth", config.Depth, maxDepth); err != nil {
+		return nil, err
+	}
+	if err := checkRange("shared receives: spans", config.MaxSpans, maxSpans); err != nil {
+		return nil, err
+	}
+	if err := d.bear(); err != nil {
+		return nil, err
+	}
+	return &SharedReceives{domain: d, cq: c, pool: newPool(d.device, config.Depth, config.MaxSpans, true)}, nil
+}
+
+// PostReceive adds receives to the pool: all, or the first n and an error that says why.
+func (s *SharedReceives) PostReceive(list []driver.Receive) (n int, err error) {
+	if err := s.cq.enter(); err != nil {
+		return 0, err
+	}
+	defer s.cq.exit()
+	if s.closed {
+		return 0, fmt.Errorf("soft: shared receives are %w", os.ErrClosed)
+	}
+	if n, err = s.pool.postAll(list); err != nil {
+		return n, fmt.Errorf("soft: shared receives: %w", err)
+	}
+	return n, nil
+}
+
+// Close drops what is still posted. The queue pairs that use the pool must be closed.
+func (s *SharedReceives) Close() error {
+	s.cq.mu.Lock()
+	defer s.cq.mu.Unlock()
+	if s.closed {
+		return fmt.Errorf("soft: close shared receives: already %w", os.ErrClosed)
+	}
+	if n := len(s.pool.users); n > 0 {
+		return fmt.Errorf("soft: close shared receives: %d queue pairs use them", n)
+	}
+	s.closed = true
+	s.domain.drop()
+	return nil
+}

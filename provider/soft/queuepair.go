@@ -1,0 +1,181 @@
+package soft
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// QueuePair is one end of a connection. It implements driver.QueuePair. Except for life and closed, everything that changes is
+// guarded by the lock of its completion queue.
+type QueuePair struct {
+	device *Device
+	domain *Domain
+	cq     *CompletionQueue
+	bell   *bell
+	number uint32
+	config driver.QueueConfig
+	pool   *pool // its own, or shared
+
+	life   atomic.Pointer[life] // the present one; peers look it up
+	closed atomic.Bool
+	busy   bool // stands in cq.busy
+
+	requester requester
+	reaped    uint64 // arrivals of this life that were reported: up to, not including
+	controls  controls
+}
+
+// NewQueuePair makes a queue pair in state New.
+func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, error) {
+	c, pool, err := d.checkConfig(config)
+	if err != nil {
+		return nil, err
+	}
+	if err := d.bear(); err != nil {
+		return nil, err
+	}
+	q := &QueuePair{device: d.device, domain: d, cq: c, config: config, pool: pool}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	q.bell = c.ready.add(c, q)
+	if err := d.device.name(q); err != nil {
+		c.ready.remove(q.bell)
+		d.drop()
+		return nil, err
+	}
+	q.pool.users = append(q.pool.users, q)
+	c.users++
+	return q, nil
+}
+
+// checkConfig returns the completion queue that config names and the pool of receives that it asks for.
+func (d *Domain) checkConfig(config driver.QueueConfig) (*CompletionQueue, *pool, error) {
+	c, ok := config.Completions.(*CompletionQueue)
+	if !ok || c.device != d.device {
+		return nil, nil, fmt.Errorf("soft: queue pair: completion queue is not of device %s", d.device.config.Name)
+	}
+	for _, limit := range []struct {
+		what        string
+		value, most int
+	}{
+		{"send depth", config.SendDepth, maxDepth},
+		{"receive depth", config.ReceiveDepth, maxDepth},
+		{"spans", config.MaxSpans, maxSpans},
+		{"inline bytes", config.MaxInline, maxInline},
+	} {
+		if err := checkRange("queue pair: "+limit.what, limit.value, limit.most); err != nil {
+			return nil, nil, err
+		}
+	}
+	if !config.Access.Valid() {
+		return nil, nil, fmt.Errorf("soft: queue pair: access %#x has unknown bits", uint8(config.Access))
+	}
+	if config.Shared == nil {
+		return c, newPool(d.device, config.ReceiveDepth, config.MaxSpans, false), nil
+	}
+	s, ok := config.Shared.(*SharedReceives)
+	if !ok || s.domain != d || s.cq != c {
+		return nil, nil, fmt.Errorf("soft: queue pair: shared receives are not of its domain and completion queue")
+	}
+	return c, s.pool, nil
+}
+
+// beginLife puts the queue pair in state New. The access that was set last stays: a Reset gives nothing back that was
+// revoked.
+func (q *QueuePair) beginLife(epoch uint32) {
+	access := uint32(q.config.Access)
+	if old := q.life.Load(); old != nil {
+		access = old.access.Load()
+	}
+	l := &life{epoch: epoch, number: q.number, domain: q.domain, bell: q.bell, pool: q.pool}
+	l.access.Store(access)
+	q.requester.reset()
+	q.reaped = 0
+	q.domain.admit(l)
+	q.life.Store(l)
+}
+
+// Number names the queue pair within its device. It is never 0.
+func (q *QueuePair) Number() uint32 { return q.number }
+
+// Address is what the peer needs to connect to the present life of the queue pair.
+func (q *QueuePair) Address() driver.Address {
+	a := address{process: process.identity, device: q.device.identity, number: q.number, epoch: q.life.Load().epoch}
+	return driver.Address(a.String())
+}
+
+// State returns where the queue pair stands. Peers may change it at any time.
+func (q *QueuePair) State() driver.State {
+	if q.closed.Load() {
+		return driver.Closed
+	}
+	return q.life.Load().phase().state()
+}
+
+// enter takes the lock for a call of the owner, if the queue pair can still be used.
+func (q *QueuePair) enter() error {
+	if err := q.cq.enter(); err != nil {
+		return err
+	}
+	if q.closed.Load() {
+		q.cq.exit()
+		return fmt.Errorf("soft: queue pair %d is %w", q.number, os.ErrClosed)
+	}
+	return nil
+}
+
+// enlist gives the queue pair a part in every turn until it has nothing left to do.
+func (q *QueuePair) enlist() {
+	if !q.busy {
+		q.busy = true
+		q.cq.busy = append(q.cq.busy, q)
+		q.cq.next = soon
+	}
+}
+
+// turn carries on with whatever is unfinished. It says when it wants the next turn, or that nothing is left.
+func (q *QueuePair) turn() (next clock.Time, idle bool) {
+	if q.closed.Load() {
+		return clock.Never, true
+	}
+	l := q.life.Load()
+	next, idle = q.turnConnect(l)
+	q.reap(l)
+	if l.phase().broken() {
+		if !q.settle(l) {
+			return soon, false
+		}
+		return next, idle
+	}
+	if !q.turnGrants(l) {
+		next, idle = soon, false
+	}
+	if q.requester.backlog.count > 0 {
+		next, idle = min(next, q.advance()), q.requester.backlog.count == 0 && idle
+	}
+	return next, idle
+}
+
+// Close frees the queue pair in whatever state it is. It waits for the peer to leave the gate, which takes no longer
+// than copying a quantum.
+func (q *QueuePair) Close() error {
+	q.cq.mu.Lock()
+	defer q.cq.mu.Unlock()
+	if q.closed.Swap(true) {
+		return fmt.Errorf("soft: close queue pair %d: already %w", q.number, os.ErrClosed)
+	}
+	l := q.life.Load()
+	l.finish()
+	l.gate.awaitPassed()
+	q.abandon(l)
+	q.domain.retire(l)
+	q.device.forgetPair(q)
+	q.cq.ready.remove(q.bell)
+	q.cq.users--
+	q.domain.drop()
+	return nil
+}

@@ -1,0 +1,86 @@
+package soft
+
+import (
+	"math/bits"
+	"sync/atomic"
+)
+
+// leafBits is how many members one word of a readySet stands for.
+const leafBits = 64
+
+// readySet is the two-level bitmap by which peers tell a completion queue which of its queue pairs to look at. Bit i of
+// the summary stands for the leaves i, i+64, i+128 and so on.
+//
+// Who rings sets the leaf, then the summary. The owner clears the summary, then the leaves: a bit that it misses was
+// set after it cleared the leaf, and so its summary bit is set again too.
+type readySet struct {
+	summary atomic.Uint64
+	_       [56]byte // peers write the summary; the owner's fields follow
+
+	leaves  []*atomic.Uint64
+	members []*QueuePair // by index; nil: vacant
+	vacant  []int
+}
+
+// bell is one member's place in the bitmap of its completion queue.
+type bell struct {
+	cq    *CompletionQueue
+	index int // among the members
+	leaf  *atomic.Uint64
+	bit   uint64
+	group uint64 // bit of the leaf in the summary
+}
+
+// add makes q a member and gives it a bell. Like all methods but ring it is called by the owner.
+func (r *readySet) add(c *CompletionQueue, q *QueuePair) *bell {
+	if len(r.vacant) == 0 {
+		first := len(r.members)
+		r.leaves = append(r.leaves, new(atomic.Uint64))
+		r.members = append(r.members, make([]*QueuePair, leafBits)...)
+		for i := leafBits - 1; i >= 0; i-- {
+			r.vacant = append(r.vacant, first+i)
+		}
+	}
+	index := r.vacant[len(r.vacant)-1]
+	r.vacant = r.vacant[:len(r.vacant)-1]
+	r.members[index] = q
+	leaf := index / leafBits
+	return &bell{cq: c, index: index, leaf: r.leaves[leaf], bit: 1 << (index % leafBits), group: 1 << (leaf % 64)}
+}
+
+// remove ends the membership of b's queue pair. Peers may still ring the bell: a ring for a vacant place goes unheard,
+// and a new member that is rung for an old one looks in vain.
+func (r *readySet) remove(b *bell) {
+	r.members[b.index] = nil
+	r.vacant = append(r.vacant, b.index)
+}
+
+// collect hands every member that was rung to visit.
+func (r *readySet) collect(visit func(*QueuePair)) {
+	for groups := r.summary.Swap(0); groups != 0; groups &= groups - 1 {
+		for leaf := bits.TrailingZeros64(groups); leaf < len(r.leaves); leaf += 64 {
+			if r.leaves[leaf].Load() == 0 {
+				continue
+			}
+			for rung := r.leaves[leaf].Swap(0); rung != 0; rung &= rung - 1 {
+				if q := r.members[leaf*leafBits+bits.TrailingZeros64(rung)]; q != nil {
+					visit(q)
+				}
+			}
+		}
+	}
+}
+
+// ring asks the owner to look at the queue pair. Any goroutine may call it. If the bit is set already, the owner has
+// not cleared it yet and will see what the caller did before ringing; if it was the caller's to set, the owner may
+// also have to be woken.
+func (b *bell) ring() {
+	if b.leaf.Load()&b.bit != 0 {
+		return
+	}
+	b.leaf.Or(b.bit)
+	if b.cq.ready.summary.Load()&b.group == 0 {
+		b.cq.ready.summary.Or(b.group)
+	}
+	b.cq.rouse()
+}

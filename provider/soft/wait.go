@@ -1,0 +1,144 @@
+package soft
+
+import (
+	"runtime"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+)
+
+// sleeper is how the owner of a completion queue sleeps and is woken.
+//
+// It raises armed, then looks for a reason to stay awake; who has a reason leaves it first, then looks at armed. One of
+// the two notices, so no call is lost.
+type sleeper struct {
+	armed  atomic.Bool
+	called atomic.Bool   // Wake was called and no Wait has ended since
+	signal chan struct{} // holds one
+	timer  *time.Timer   // the owner's, reused; nil until first needed
+}
+
+// rouse wakes the sleeper, if it sleeps.
+func (s *sleeper) rouse() {
+	if s.armed.Load() && s.armed.CompareAndSwap(true, false) {
+		select {
+		case s.signal <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// wake ends the Wait under way, or the next one.
+func (s *sleeper) wake() {
+	s.called.Store(true)
+	s.rouse()
+}
+
+// rest sleeps until it is roused or until has come. The caller has armed.
+func (s *sleeper) rest(until clock.Time) {
+	if until == clock.Never {
+		<-s.signal
+		return
+	}
+	left := until.Sub(clock.Real.Now())
+	if s.timer == nil {
+		s.timer = time.NewTimer(left)
+	} else {
+		s.timer.Reset(left)
+	}
+	select {
+	case <-s.signal:
+	case <-s.timer.C:
+	}
+	s.timer.Stop()
+}
+
+// rouse gets somebody to look at the queue after a bell was rung: the owner if it sleeps, or else the device's goroutine
+// if there is work left that the owner may never come back for.
+func (c *CompletionQueue) rouse() {
+	if c.sleep.armed.Load() {
+		c.sleep.rouse()
+	} else if c.watched.Load() {
+		c.device.nic.look(c)
+	}
+}
+
+// Wake ends a Wait that is under way, or the next one.
+func (c *CompletionQueue) Wake() { c.sleep.wake() }
+
+// Wait returns when a completion may be there, when until has come, or when Wake was called since the last Wait. It
+// does the NIC's work meanwhile.
+func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
+	spinUntil := clock.Real.Now().Add(spin)
+	for !c.sleep.called.Swap(false) {
+		next, found, err := c.attend()
+		if found || err != nil {
+			return err
+		}
+		now := clock.Real.Now()
+		switch {
+		case now >= until:
+			return nil
+		case next == soon:
+			runtime.Gosched()
+		case now < spinUntil:
+			c.spin(min(next, until, spinUntil))
+		default:
+			c.doze(min(next, until))
+		}
+	}
+	return nil
+}
+
+// attend takes a turn, and says when the next one is due and whether there are completions to poll.
+func (c *CompletionQueue) attend() (next clock.Time, found bool, err error) {
+	if err := c.enter(); err != nil {
+		return 0, false, err
+	}
+	c.turn()
+	next, found = c.next, c.done.count > 0
+	c.exit()
+	return next, found, nil
+}
+
+// wakeForDone tells the owner about completions that the device's goroutine has found for it. The owner may spin or
+// sleep in Wait, with its last look at the completions behind it.
+func (c *CompletionQueue) wakeForDone() {
+	if c.done.count > 0 {
+		c.sleep.wake()
+	}
+}
+
+// called reports whether there is a reason to look at the queue.
+func (c *CompletionQueue) called() bool { return c.ready.summary.Load() != 0 || c.sleep.called.Load() }
+
+// looks is how often spin looks between two looks at the clock, yields how many looks at the clock there are between
+// two offers of the processor to other goroutines.
+const (
+	looks  = 32
+	yields = 16
+)
+
+// spin watches for a call until the given moment.
+func (c *CompletionQueue) spin(until clock.Time) {
+	for round := 1; clock.Real.Now() < until; round++ {
+		for range looks {
+			if c.called() {
+				return
+			}
+		}
+		if round%yields == 0 {
+			runtime.Gosched()
+		}
+	}
+}
+
+// doze sleeps until a call or the given moment.
+func (c *CompletionQueue) doze(until clock.Time) {
+	c.sleep.armed.Store(true)
+	if !c.called() {
+		c.sleep.rest(until)
+	}
+	c.sleep.armed.Store(false)
+}
