@@ -53,7 +53,7 @@ func TestCounts(t *testing.T) {
 
 func TestCountsOnlyWhatWasTaken(t *testing.T) {
 	r, counter := countedRig(t)
-	r.fake.pairs[r.a.Number()].full = 1
+	r.fake.pairs[r.a.Number()].full = true
 	n, err := r.a.Post([]driver.Request{r.request(1, driver.OpWrite, 0), r.request(2, driver.OpWrite, 0)})
 	if n != 1 || err == nil || counter.Snapshot().Requests != 1 {
 		t.Errorf("took %d (%v), counted %d", n, err, counter.Snapshot().Requests)

@@ -142,7 +142,7 @@ type fakePair struct {
 	state    driver.State
 	peer     *fakePair
 	arrived  uint32
-	full     int // of the next list, take no more than this; 0: all
+	full     bool // takes only the first request of a list, and only while nothing waits
 	waiting  []driver.Request
 }
 
@@ -203,8 +203,8 @@ func (p *fakePair) fail() {
 
 func (p *fakePair) Post(list []driver.Request) (int, error) {
 	var err error
-	if p.full > 0 && len(list) > p.full {
-		list, err = list[:p.full], fmt.Errorf("full")
+	if p.full {
+		list, err = list[:max(0, 1-len(p.waiting))], fmt.Errorf("full")
 	}
 	for i := range list {
 		p.post(&list[i])

@@ -45,7 +45,7 @@ func TestInvalidPlanMakesNothing(t *testing.T) {
 	}
 }
 
-// TestWhen posts six writes to each of two queue pairs, and looks which of them a rule strikes.
+// TestWhen posts three requests to each of two queue pairs, and looks which of them a rule strikes.
 func TestWhen(t *testing.T) {
 	for _, c := range []struct {
 		name string
@@ -67,6 +67,7 @@ func TestWhen(t *testing.T) {
 			for _, q := range []driver.QueuePair{r.a, r.b} {
 				r.post(q, r.request(1, driver.OpWrite, 0), r.request(2, driver.OpRead, 0), r.request(3, driver.OpWrite, 0))
 			}
+			r.poll()
 			if strings.Join(got, " ") != c.want {
 				t.Errorf("struck %v, want %s", got, c.want)
 			}
@@ -124,10 +125,26 @@ func TestFailEmpty(t *testing.T) {
 		r := faulty(t, Rule{Fail: status})
 		r.post(r.a, driver.Request{Tag: 5, Op: driver.OpSend})
 		r.expect(end{5, driver.OpSend, status})
-		if r.a.State() != driver.Error {
-			t.Errorf("%v: state %v", status, r.a.State())
+		if r.a.State() != driver.Error || (r.b.State() == driver.Error) != status.Refused() {
+			t.Errorf("%v: states %v and %v", status, r.a.State(), r.b.State())
 		}
 	}
+}
+
+// TestFailTooLate: a request that was to fail is flushed like any other behind one that failed by itself.
+func TestFailTooLate(t *testing.T) {
+	r := faulty(t, Rule{Nth: 2, Fail: driver.RetryExceeded})
+	bad := r.request(1, driver.OpWrite, 0)
+	bad.Remote.Key = 77
+	r.post(r.a, bad, r.request(2, driver.OpRead, 0))
+	r.expect(end{1, driver.OpWrite, driver.RemoteAccess}, end{2, driver.OpRead, driver.Flushed})
+}
+
+// TestRulesCountAlone: a rule counts events that another rule strikes too.
+func TestRulesCountAlone(t *testing.T) {
+	r := faulty(t, Rule{Lie: WrongTag, Nth: 1}, Rule{Lie: WrongTag, Nth: 2})
+	r.post(r.a, r.request(10, driver.OpWrite, 0), r.request(20, driver.OpWrite, 0), r.request(30, driver.OpWrite, 0))
+	r.expect(end{11, driver.OpWrite, 0}, end{21, driver.OpWrite, 0}, end{30, driver.OpWrite, 0})
 }
 
 func TestRefuse(t *testing.T) {
@@ -209,7 +226,7 @@ func TestDrivenIsCalledInTime(t *testing.T) {
 // TestPartialPost: what the device did not take leaves no trace.
 func TestPartialPost(t *testing.T) {
 	r := lying(t, CorruptPayload)
-	r.fake.pairs[r.a.Number()].full = 1
+	r.fake.pairs[r.a.Number()].full = true
 	before := word(r.mine)
 	second := r.request(2, driver.OpWrite, 0)
 	second.Span = span(r.mine, 16, 8)
@@ -221,8 +238,24 @@ func TestPartialPost(t *testing.T) {
 	if word(r.mine) != before {
 		t.Error("the source was not repaired")
 	}
-	r.post(r.a, r.request(3, driver.OpWrite, 0))
-	r.expect(end{3, driver.OpWrite, 0})
+}
+
+// TestRefusedPosts: lists that the device does not take do not push out what is under way.
+func TestRefusedPosts(t *testing.T) {
+	r := faulty(t)
+	chained := r.request(50, driver.OpWrite, 0)
+	chained.After = driver.Arrival{Queue: r.b.Number(), Count: 1}
+	r.post(r.a, chained)
+	r.fake.pairs[r.a.Number()].full = true
+	for range 10 {
+		if n, err := r.a.Post([]driver.Request{r.request(1, driver.OpRead, 0), r.request(2, driver.OpRead, 0)}); n != 0 {
+			t.Fatalf("took %d (%v)", n, err)
+		}
+	}
+	r.receive(3)
+	r.connect(r.b, r.b)
+	r.post(r.b, r.request(4, driver.OpSend, driver.Quiet))
+	r.expect(end{900, driver.OpConnect, 0}, end{3, driver.OpReceive, 0}, end{50, driver.OpWrite, 0})
 }
 
 func TestListLongerThanTheSendQueue(t *testing.T) {

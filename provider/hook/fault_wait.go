@@ -25,15 +25,10 @@ type faultyWaiter struct {
 }
 
 func (w *faultyWaiter) Wait(until clock.Time, spin time.Duration) error {
-	f := w.queue.faults
-	if f.tells(LateWait, Event{}) {
+	if w.queue.faults.tells(LateWait, Event{}) {
 		return w.sleep(until, spin)
 	}
-	next := w.queue.next()
-	if next <= f.clock.Now() {
-		return nil
-	}
-	return w.Waiter.Wait(min(until, next), spin)
+	return w.Waiter.Wait(min(until, w.queue.next()), spin)
 }
 
 // sleep takes completions from the device only so that the device does not end the wait for them.

@@ -115,6 +115,68 @@ func TestQuietFence(t *testing.T) {
 	}
 }
 
+// TestLateInlineKeepsOrder: what is posted behind a late request is late too.
+func TestLateInlineKeepsOrder(t *testing.T) {
+	r := lying(t, LateInline)
+	r.post(r.a, r.request(1, driver.OpWrite, driver.Inline))
+	r.post(r.a, r.request(2, driver.OpWrite, 0))
+	r.expect(end{1, driver.OpWrite, 0}, end{2, driver.OpWrite, 0})
+}
+
+// TestSwapTakesTwoTurns: while a CompareSwap is repeated, it and what is behind it is not reported.
+func TestSwapTakesTwoTurns(t *testing.T) {
+	r := lying(t, UnconditionalSwap)
+	setWord(r.theirs, 5)
+	r.post(r.a, r.request(1, driver.OpCompareSwap, 0), r.request(2, driver.OpWrite, 0))
+	r.expect()
+	r.expect(end{1, driver.OpCompareSwap, 0}, end{2, driver.OpWrite, 0})
+}
+
+// TestNothingToSwapWith: a completion that no other follows is not kept back.
+func TestNothingToSwapWith(t *testing.T) {
+	r := lying(t, SwapCompletions)
+	r.post(r.a, r.request(1, driver.OpWrite, 0), r.request(2, driver.OpWrite, driver.Quiet))
+	r.expect(end{1, driver.OpWrite, 0})
+}
+
+// TestHiddenQuietFailure: the success that is reported instead is quiet.
+func TestHiddenQuietFailure(t *testing.T) {
+	if got, want := quietRefused(lying(t, HideFailure)), "2 Write OK 8"; got != want {
+		t.Errorf("reported %q, want %q", got, want)
+	}
+}
+
+// TestFlushAfterReset: a queue pair that has been reset is like new.
+func TestFlushAfterReset(t *testing.T) {
+	r := lying(t, ResetWithoutFlush)
+	if err := r.a.Reset(5); err != nil {
+		t.Fatal(err)
+	}
+	r.expect(end{5, driver.OpReset, 0})
+	r.connect(r.a, r.b)
+	r.poll()
+	if got, want := refused(r), "1 Write RemoteAccess 0, 2 Write Flushed 0"; got != want {
+		t.Errorf("reported %q, want %q", got, want)
+	}
+}
+
+// TestBytesByKey: addresses need not be unique among memories, with their key they are.
+func TestBytesByKey(t *testing.T) {
+	r := faulty(t)
+	for _, m := range r.fake.memories {
+		m.region.Address = 4096
+	}
+	for _, m := range []driver.Memory{r.mine, r.theirs} {
+		b := r.a.(*faultyQueuePair).faults.bytes(span(m, 8, 4))
+		if len(b) != 4 || &b[0] != &m.Region().Bytes[8] {
+			t.Errorf("found %d bytes in the wrong memory", len(b))
+		}
+	}
+	if b := r.a.(*faultyQueuePair).faults.bytes(span(r.mine, rigBytes-1, 2)); b != nil {
+		t.Errorf("found %d bytes beyond the end", len(b))
+	}
+}
+
 // TestMemoryAccessTooEarly is EarlyAccess for memory, whose completion names no queue pair.
 func TestMemoryAccessTooEarly(t *testing.T) {
 	r := lying(t, EarlyAccess)

@@ -66,6 +66,16 @@ func TestSpans(t *testing.T) {
 	}
 }
 
+// TestQuietDoesNotPair: a success cannot be that of a Quiet request, even if the trace shows no other.
+func TestQuietDoesNotPair(t *testing.T) {
+	_, tracer := Trace(newFake(), 4)
+	tracer.put(Record{Tag: 1, Queue: 1, Op: driver.OpWrite, Flags: driver.Quiet, Stage: Called})
+	tracer.put(Record{Tag: 1, Queue: 1, Op: driver.OpWrite, Stage: Completed})
+	if got := tracer.Spans(); len(got) != 2 || got[0].Done() || !got[1].Done() {
+		t.Errorf("spans %+v", got)
+	}
+}
+
 func TestSpansOfControlCalls(t *testing.T) {
 	r, tracer := tracedRig(t, 100)
 	r.a.SetAccess(11, 0)
