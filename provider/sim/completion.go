@@ -1,0 +1,178 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// stamped is a completion with the time at which the host sees it.
+type stamped struct {
+	driver.Completion
+	at clock.Time
+}
+
+// completionQueue is where ends are reported, and the processor core of the loop that owns it: requests posted for its
+// queue pairs cost its time.
+type completionQueue struct {
+	device  *Device
+	index   uint32 // in Fabric.queues
+	depth   int
+	users   int // open queue pairs that complete here
+	closed  bool
+	overran bool // it had to hold more than depth
+	items   ring[stamped]
+
+	runner   driver.Runner // nil: not driven
+	busy     clock.Time    // the core is busy posting until then
+	lastTurn clock.Time    // when the runner last had something to do
+	woken    atomic.Bool   // Wake was called since the last Wait or turn
+	touched  bool          // a peer wrote to the device's memory since the last turn
+
+	// At most one turn event counts: the one of generation gen, at nextTurn, if planned.
+	planned  bool
+	nextTurn clock.Time
+	gen      uint32
+}
+
+// NewCompletionQueue makes a queue for depth completions.
+func (d *Device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	if depth < 1 || depth > maxCompletion {
+		return nil, fmt.Errorf("sim: completion queue of %s: depth %d is not in 1 … %d", d.node.name, depth, maxCompletion)
+	}
+	c := &completionQueue{device: d, index: uint32(len(d.fabric.queues)), depth: depth}
+	d.fabric.queues = append(d.fabric.queues, c)
+	d.queues = append(d.queues, c)
+	return c, nil
+}
+
+// Poll takes the completions that the host can see by now. It does not let time pass: Wait, Run and Step do.
+func (c *completionQueue) Poll(into []driver.Completion) (int, error) {
+	if err := c.usable(); err != nil {
+		return 0, err
+	}
+	n := 0
+	for n < len(into) && c.visible() {
+		into[n] = c.items.pop().Completion
+		n++
+	}
+	c.wantFront()
+	return n, nil
+}
+
+func (c *completionQueue) usable() error {
+	switch {
+	case c.device.dead:
+		return c.device.crashed()
+	case c.closed:
+		return fmt.Errorf("sim: completion queue of %s is closed", c.device.node.name)
+	case c.overran:
+		return fmt.Errorf("sim: completion queue of %s had to hold more than its depth of %d", c.device.node.name, c.depth)
+	}
+	return nil
+}
+
+// visible reports whether there is a completion to poll.
+func (c *completionQueue) visible() bool {
+	return c.items.count > 0 && c.items.front().at <= c.device.fabric.now
+}
+
+// Close frees the queue.
+func (c *completionQueue) Close() error {
+	if c.device.dead {
+		return c.device.crashed()
+	}
+	if c.closed {
+		return fmt.Errorf("sim: completion queue of %s is closed already", c.device.node.name)
+	}
+	if c.users > 0 {
+		return fmt.Errorf("sim: completion queue of %s is still used by %d queue pairs", c.device.node.name, c.users)
+	}
+	c.drop()
+	c.device.queues = slices.DeleteFunc(c.device.queues, func(o *completionQueue) bool { return o == c })
+	return nil
+}
+
+// drop ends the queue, by Close or by a crash.
+func (c *completionQueue) drop() {
+	c.closed, c.runner, c.items, c.planned = true, nil, ring[stamped]{}, false
+	c.gen++
+}
+
+// push queues a completion. The host sees it when it has made progress.
+func (c *completionQueue) push(done driver.Completion) {
+	f := c.device.fabric
+	f.trace(Event{Time: f.now, Tag: done.Tag, Node: c.device.node.index, Queue: done.Queue, Bytes: done.Bytes,
+		Kind: Completed, Op: done.Op, Status: done.Status})
+	c.overran = c.overran || c.items.count == c.depth
+	at := f.now + f.delay.progress
+	c.items.push(stamped{done, at})
+	c.want(at)
+}
+
+// charge takes the core's time for posting n requests with one doorbell, and returns when it is rung.
+func (c *completionQueue) charge(n int) clock.Time {
+	d := &c.device.fabric.delay
+	c.busy = max(c.busy, c.device.fabric.now) + d.post + clock.Time(n-1)*d.postMore
+	return c.busy
+}
+
+// Wait lets virtual time pass until there is a completion, until has come, or Wake is called. Spinning costs nothing
+// here.
+func (c *completionQueue) Wait(until clock.Time, _ time.Duration) error {
+	f := c.device.fabric
+	if f.inside {
+		return fmt.Errorf("sim: wait on a completion queue of %s: %w", c.device.node.name, ErrInside)
+	}
+	for {
+		if err := c.usable(); err != nil {
+			return err
+		}
+		if c.woken.Swap(false) || c.visible() || f.now >= until {
+			return f.err
+		}
+		if f.step(until) {
+			continue
+		}
+		switch {
+		case f.err != nil:
+			return f.err
+		case until == clock.Never:
+			return fmt.Errorf("sim: wait on a completion queue of %s at %v: %w", c.device.node.name, f.now, ErrDeadlock)
+		}
+		f.now = max(f.now, until)
+	}
+}
+
+// Wake ends a Wait, or asks for a turn. Any goroutine may call it; the fabric looks before its next event.
+func (c *completionQueue) Wake() {
+	if c.woken.Swap(true) {
+		return
+	}
+	w := &c.device.fabric.wakes
+	w.mu.Lock()
+	w.queues = append(w.queues, c)
+	w.mu.Unlock()
+	w.some.Store(true)
+}
+
+// takeWakes plans turns for the queues that were woken.
+func (f *Fabric) takeWakes() {
+	if !f.wakes.some.Load() {
+		return
+	}
+	f.wakes.mu.Lock()
+	defer f.wakes.mu.Unlock()
+	f.wakes.some.Store(false)
+	for _, c := range f.wakes.queues {
+		c.want(f.now)
+	}
+	f.wakes.queues = f.wakes.queues[:0]
+}

@@ -1,0 +1,32 @@
+// Package sim is a simulated RDMA fabric behind the interfaces of package driver: nodes with NICs, racks, switches,
+// and a clock that moves when events happen. One goroutine runs it all; one seed decides everything that chance
+// decides. The same seed and the same program give the same trace, event by event, so that a failure found once can be
+// found again.
+//
+// # Use
+//
+//	fabric, err := sim.New(sim.Config{Seed: 7})
+//	a, err := fabric.NewDevice(sim.NodeConfig{Name: "a"})
+//	b, err := fabric.NewDevice(sim.NodeConfig{Name: "b"})
+//	fabric.At(clock.Time(time.Millisecond), func() { fabric.Crash("b") })
+//	… make queue pairs, connect, post …
+//	err = fabric.Run(clock.Time(time.Second))
+//
+// Time passes only in Step, Run, RunUntil and Wait of a completion queue. Loops that are driven get their turns from
+// inside events.
+//
+// # Model
+//
+// A message is posted, crosses PCIe, takes its NIC's engine for a moment, flows, travels, and lands; the answer travels
+// back. Costs says what each step takes. Bytes flow through the sender's NIC, the rack's uplink and the other rack's
+// downlink, and the receiver's NIC, at a max-min fair share of each; a stream of messages on one queue pair is one
+// flow. Jitter makes a message's travel longer by chance, but messages of a queue pair do not overtake each other.
+//
+// Both gates are asked at the moment of landing. A Read takes effect when its last byte leaves the responder, so that
+// without Fence a Write behind it may land first, or not. Bytes are read when the last one leaves and written at one
+// instant. A requester that fails, is reset or crashes does not call back what is on the wire: it may still land.
+//
+// When an end leaves its connection (an error, Reset, Close) the other end is told and goes to Error: its oldest
+// outstanding request ends as RetryExceeded, the others as Flushed. A crashed or cut off end tells nobody; it is noticed
+// within PeerTimeout.
+package sim

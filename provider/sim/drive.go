@@ -1,0 +1,110 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// Drive makes the fabric call runner whenever there is something to do.
+func (c *completionQueue) Drive(runner driver.Runner) {
+	c.runner = runner
+	if runner == nil || c.closed {
+		return
+	}
+	c.lastTurn = c.device.fabric.now
+	if c.items.count > 0 || c.woken.Load() {
+		c.want(c.device.fabric.now)
+	}
+	c.wantNext(c.device.fabric.now)
+}
+
+// wantNext asks for a turn at the runner's own time, but not before earliest.
+func (c *completionQueue) wantNext(earliest clock.Time) {
+	if next := c.runner.Next(); next != clock.Never {
+		c.want(max(next, earliest))
+	}
+}
+
+// want asks for a turn at t, unless one is planned by then. A driven loop gets it when its core is free, and later if
+// it has to be woken first: RDMC polls for a while after activity, then sleeps (section 4.2).
+func (c *completionQueue) want(t clock.Time) {
+	if c.closed {
+		return
+	}
+	if c.runner != nil {
+		t = max(t, c.busy)
+		config := &c.device.node.config
+		if config.Wake > 0 && t-c.lastTurn > clock.Time(config.Spin) {
+			t += clock.Time(config.Wake)
+		}
+	}
+	if c.planned && c.nextTurn <= t {
+		return
+	}
+	c.gen++
+	c.planned, c.nextTurn = true, t
+	c.device.fabric.plan(t, evTurn, c.index, c.gen)
+}
+
+// wantFront asks for a turn when the next completion can be seen, so that time does not stand still before it. In the
+// end there is always an event planned for a completion that cannot be seen yet.
+func (c *completionQueue) wantFront() {
+	if c.items.count > 0 && !c.visible() {
+		c.want(c.items.front().at)
+	}
+}
+
+// stepTurn is the moment for a turn. Without a runner it only makes time pass for whoever waits on the queue.
+func (c *completionQueue) stepTurn(gen uint32) bool {
+	if gen != c.gen || !c.planned {
+		return false
+	}
+	c.planned = false
+	if c.runner == nil {
+		c.wantFront()
+		return true
+	}
+	if c.due() {
+		c.turn()
+	}
+	if !c.closed && c.runner != nil {
+		c.wantMore()
+	}
+	return true
+}
+
+// due reports whether the runner has a reason for a turn.
+func (c *completionQueue) due() bool {
+	return c.visible() || c.woken.Load() || c.touched || c.runner.Next() <= c.device.fabric.now
+}
+
+func (c *completionQueue) turn() {
+	c.woken.Store(false)
+	c.touched = false
+	if _, err := c.runner.Turn(); err != nil && c.device.fabric.err == nil {
+		c.device.fabric.err = fmt.Errorf("sim: turn of %s at %v: %w", c.device.node.name, c.device.fabric.now, err)
+	}
+	c.lastTurn = c.device.fabric.now
+}
+
+// wantMore asks for the next turn: for what the last one left over, and for the runner's own time. It is never at the
+// same moment, so that time passes even for a runner that always wants more.
+func (c *completionQueue) wantMore() {
+	later := c.device.fabric.now + 1
+	if c.items.count > 0 {
+		c.want(max(c.items.front().at, later))
+	}
+	c.wantNext(later)
+}
+
+// touch tells the loops that look for words which peers write that there is something to look at.
+func (d *Device) touch() {
+	for _, c := range d.queues {
+		if c.runner != nil && c.runner.Scans() {
+			c.touched = true
+			c.want(d.fabric.now)
+		}
+	}
+}

@@ -1,0 +1,291 @@
+package sim
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+var (
+	// ErrCrashed is what objects of a crashed node answer.
+	ErrCrashed = errors.New("node has crashed")
+	// ErrDeadlock means that somebody waits for ever and nothing is left that could happen.
+	ErrDeadlock = errors.New("nothing can ever happen: deadlock")
+	// ErrInside means that time was to be advanced from inside an event, such as a loop's turn.
+	ErrInside = errors.New("virtual time cannot be advanced from inside an event")
+	// ErrLimit means that RunUntil's moment has come before its condition was true.
+	ErrLimit = errors.New("the condition did not come true in time")
+)
+
+// Fabric is a simulated network with its nodes. It belongs to one goroutine; only Wake of its completion queues may be
+// called by others.
+type Fabric struct {
+	config Config
+	delay  delays
+	random *rand.Rand
+
+	now    clock.Time
+	number uint64 // of the latest event that was planned
+	count  uint64 // events that did something
+	hash   uint64
+	err    error // the first error of a turn; nothing happens after it
+	inside bool  // an event is being carried out
+
+	events  queue
+	network network
+
+	nodes    []*node
+	names    map[string]*node // for look-up only, never iterated
+	uplink   []uint32         // resource of each rack towards the spine; nil: full bisection
+	downlink []uint32         // and back
+	links    map[[2]uint32]uint32
+
+	// What events and requests name by number. Queue pairs and completion queues keep theirs for ever, so that a late
+	// event finds a closed one instead of a stranger.
+	pairs    []*queuePair
+	queues   []*completionQueue
+	requests slab[request]
+	spans    slab[spanList]
+	payloads slab[payload]
+	controls slab[control]
+	calls    slab[func()]
+
+	wakes wakeList
+}
+
+// wakeList collects the completion queues that were woken, by whatever goroutine, until the fabric looks.
+type wakeList struct {
+	some   atomic.Bool
+	mu     sync.Mutex
+	queues []*completionQueue
+}
+
+// New makes a fabric without nodes, at time 0.
+func New(config Config) (*Fabric, error) {
+	if err := config.validate(); err != nil {
+		return nil, err
+	}
+	config.setDefaults()
+	f := &Fabric{
+		config: config,
+		delay:  config.Costs.delays(),
+		random: rand.New(rand.NewPCG(config.Seed, 0x57656674)),
+		names:  make(map[string]*node),
+		links:  make(map[[2]uint32]uint32),
+		pairs:  []*queuePair{nil},
+		queues: []*completionQueue{nil},
+	}
+	f.network.order = func() uint64 { return f.order(evPump) }
+	if config.Uplink > 0 && config.Racks > 1 {
+		rate := bytesPerNanosecond(config.Uplink)
+		for range config.Racks {
+			f.uplink = append(f.uplink, f.network.addResource(rate))
+			f.downlink = append(f.downlink, f.network.addResource(rate))
+		}
+	}
+	return f, nil
+}
+
+// Now is the virtual time.
+func (f *Fabric) Now() clock.Time { return f.now }
+
+// Events is how many events did something so far.
+func (f *Fabric) Events() uint64 { return f.count }
+
+// Err is the first error that a driven loop's turn returned. Nothing happens after it.
+func (f *Fabric) Err() error { return f.err }
+
+// At calls do at t, or now if t has passed. It is how fault plans are written.
+func (f *Fabric) At(t clock.Time, do func()) {
+	i := f.calls.take()
+	*f.calls.at(i) = do
+	f.plan(max(t, f.now), evCall, i, 0)
+}
+
+// Step lets the next event happen. It reports false if there is none, or if a turn has failed: see Err.
+func (f *Fabric) Step() bool {
+	if f.inside {
+		panic("sim: Step: " + ErrInside.Error())
+	}
+	return f.step(clock.Never)
+}
+
+// Run lets everything happen up to, and including, the moment until. Until clock.Never it ends when nothing is left.
+func (f *Fabric) Run(until clock.Time) error {
+	if f.inside {
+		return fmt.Errorf("sim: Run: %w", ErrInside)
+	}
+	for f.step(until) {
+	}
+	if f.err == nil && until != clock.Never {
+		f.now = max(f.now, until)
+	}
+	return f.err
+}
+
+// RunUntil lets events happen until done says true; it asks before the first and after each. It fails if that is not
+// by limit, or never.
+func (f *Fabric) RunUntil(done func() bool, limit clock.Time) error {
+	if f.inside {
+		return fmt.Errorf("sim: RunUntil: %w", ErrInside)
+	}
+	for !done() {
+		if f.step(limit) {
+			continue
+		}
+		switch {
+		case f.err != nil:
+			return f.err
+		case limit == clock.Never:
+			return fmt.Errorf("sim: at %v: %w", f.now, ErrDeadlock)
+		}
+		f.now = max(f.now, limit)
+		return fmt.Errorf("sim: at %v: %w", f.now, ErrLimit)
+	}
+	return f.err
+}
+
+// order numbers the next event.
+func (f *Fabric) order(k kind) uint64 {
+	f.number++
+	return f.number<<kindBits | uint64(k)
+}
+
+func (f *Fabric) plan(at clock.Time, k kind, index, gen uint32) {
+	f.events.push(event{at: at, order: f.order(k), index: index, gen: gen})
+}
+
+// step lets the next event that does something happen, if it comes by until.
+func (f *Fabric) step(until clock.Time) bool {
+	for f.err == nil {
+		f.takeWakes()
+		e, isFinish, ok := f.peek()
+		// Shares are computed once an instant, when all its joins and leaves are known.
+		if len(f.network.dirty) > 0 && (!ok || e.at > f.now) {
+			f.network.reshare(f.now)
+			continue
+		}
+		if !ok || e.at > until {
+			return false
+		}
+		f.now = e.at
+		f.inside = true
+		did := true
+		if isFinish {
+			f.finished(e.index)
+		} else {
+			f.events.pop()
+			did = f.handle(&e)
+		}
+		f.inside = false
+		if did {
+			f.count++
+			return f.err == nil
+		}
+	}
+	return false
+}
+
+// peek returns the next event, and whether it is the end of a flow's message.
+func (f *Fabric) peek() (e event, isFinish, ok bool) {
+	finish := f.network.finish
+	switch {
+	case len(f.events) == 0 && len(finish) == 0:
+		return e, false, false
+	case len(f.events) == 0, len(finish) > 0 && finish[0].before(&f.events[0]):
+		return finish[0], true, true
+	}
+	return f.events[0], false, true
+}
+
+// handle carries an event out. It reports false if the event was void.
+func (f *Fabric) handle(e *event) bool {
+	switch e.kind() {
+	case evPump:
+		return f.pairs[e.index].stepPump(e.gen)
+	case evArrive:
+		return f.stepArrive(e.index)
+	case evTurn:
+		return f.queues[e.index].stepTurn(e.gen)
+	case evDrain:
+		return f.pairs[e.index].stepDrain()
+	case evNotReady:
+		return f.pairs[e.index].stepNotReady(e.gen)
+	case evSilence:
+		return f.pairs[e.index].stepSilence(e.gen)
+	case evGone:
+		return f.pairs[e.index].stepGone(e.gen)
+	case evHello:
+		return f.pairs[e.index].stepHello(e.gen)
+	case evGiveUp:
+		return f.pairs[e.index].stepGiveUp(e.gen)
+	case evControl:
+		return f.stepControl(e.index)
+	case evCall:
+		return f.stepCall(e.index)
+	}
+	panic(fmt.Sprintf("sim: event of unknown kind %d", e.kind()))
+}
+
+func (f *Fabric) stepCall(i uint32) bool {
+	do := *f.calls.at(i)
+	*f.calls.at(i) = nil
+	f.calls.give(i)
+	do()
+	return true
+}
+
+// jitter is how much longer a message travels than its latency.
+func (f *Fabric) jitter(latency clock.Time) clock.Time {
+	if f.config.Jitter == 0 {
+		return 0
+	}
+	return clock.Time(float64(latency) * f.config.Jitter * f.random.Float64())
+}
+
+// control is a change that takes its time: of access, or a reset.
+type control struct {
+	op     driver.Op
+	access driver.Access
+	tag    driver.Tag
+	pair   *queuePair       // OpQueueAccess, OpReset
+	memory *memory          // OpMemoryAccess
+	queue  *completionQueue // where it completes
+}
+
+func (f *Fabric) control(cost clock.Time, c control) {
+	i := f.controls.take()
+	*f.controls.at(i) = c
+	f.plan(f.now+cost, evControl, i, 0)
+}
+
+func (f *Fabric) stepControl(i uint32) bool {
+	c := *f.controls.at(i)
+	*f.controls.at(i) = control{}
+	f.controls.give(i)
+	if c.queue.closed || c.pair != nil && c.pair.state == driver.Closed {
+		return false
+	}
+	number := uint32(0)
+	switch c.op {
+	case driver.OpMemoryAccess:
+		c.memory.access = c.access
+	case driver.OpQueueAccess:
+		c.pair.access = c.access
+		number = c.pair.number
+	case driver.OpReset:
+		if c.pair.state != driver.Error {
+			c.pair.becomeError(driver.Flushed) // another Reset let it connect meanwhile
+		}
+		c.pair.becomeNew()
+		number = c.pair.number
+	}
+	f.trace(Event{Time: f.now, Tag: c.tag, Node: c.queue.device.node.index, Queue: number, Kind: Accessed, Op: c.op})
+	c.queue.push(driver.Completion{Tag: c.tag, Queue: number, Op: c.op})
+	return true
+}

@@ -1,0 +1,85 @@
+package sim
+
+import "github.com/weft-fabric/weft/clock"
+
+// finishQueue holds when each active flow will have sent its message. Shares change often, and a large message would
+// leave a void event behind for every change; so this heap knows where each flow stands and moves it.
+//
+// Invariant: flow.heap is 1 + the place of the flow's entry, or 0 if it has none.
+type finishQueue []event
+
+// set puts a flow at its new time.
+func (q *finishQueue) set(n *network, id uint32, at clock.Time, order uint64) {
+	e := event{at: at, order: order, index: id}
+	i := n.flows.at(id).heap - 1
+	if i < 0 {
+		*q = append(*q, e)
+		q.rise(n, len(*q)-1, e)
+		return
+	}
+	if e.before(&(*q)[i]) {
+		q.rise(n, i, e)
+	} else {
+		q.sink(n, i, e)
+	}
+}
+
+// remove takes a flow out, if it is in.
+func (q *finishQueue) remove(n *network, id uint32) {
+	i := n.flows.at(id).heap - 1
+	if i < 0 {
+		return
+	}
+	n.flows.at(id).heap = 0
+	last := len(*q) - 1
+	e := (*q)[last]
+	*q = (*q)[:last]
+	if i == last {
+		return
+	}
+	if i > 0 && e.before(&(*q)[(i-1)/4]) {
+		q.rise(n, i, e)
+	} else {
+		q.sink(n, i, e)
+	}
+}
+
+func (q finishQueue) put(n *network, i int, e event) {
+	q[i] = e
+	n.flows.at(e.index).heap = i + 1
+}
+
+// rise puts e at i or above.
+func (q finishQueue) rise(n *network, i int, e event) {
+	for i > 0 {
+		parent := (i - 1) / 4
+		if !e.before(&q[parent]) {
+			break
+		}
+		q.put(n, i, q[parent])
+		i = parent
+	}
+	q.put(n, i, e)
+}
+
+// sink puts e at i or below.
+func (q finishQueue) sink(n *network, i int, e event) {
+	for {
+		child := 4*i + 1
+		if child >= len(q) {
+			break
+		}
+		least := child
+		for c := child + 1; c < min(child+4, len(q)); c++ {
+			if q[c].before(&q[least]) {
+				least = c
+			}
+		}
+		if !q[least].before(&e) {
+			break
+		}
+		q.put(n, i, q[least])
+		i = least
+	}
+	q.put(n, i, e)
+}

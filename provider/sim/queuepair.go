@@ -1,0 +1,234 @@
+package sim
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// queuePair is one end of a connection. What it does as the requester stands in request.go and flow.go, as the
+// responder in respond.go and receive.go, and how it connects in connect.go.
+type queuePair struct {
+	device *Device
+	domain *Domain
+	queue  *completionQueue
+	shared *sharedReceives // nil: receives of its own
+
+	index  uint32 // in Fabric.pairs
+	number uint32 // in the device, from 1
+	epoch  uint32 // of its address; a connection is one pair of epochs
+	state  driver.State
+	access driver.Access
+
+	sendDepth, receiveDepth int
+	maxSpans, maxInline     int
+	receiverWait            time.Duration
+
+	connecting connecting
+	peer       *queuePair // from Ready until the next Reset
+	peerEpoch  uint32
+	silence    uint32 // generation of the events that report a silent peer
+	goneHeld   bool   // the peer said that it left, but a partition holds the message
+
+	// Requests in posting order, linked through request.next: head is the oldest that has not completed, start the first
+	// that has not started.
+	head, tail, start uint32
+	outstanding       int
+	reads             int        // Reads and atomics that have started and not taken effect
+	stopped           bool       // a request failed locally: nothing behind it starts
+	waitsFor          *queuePair // the one on which the request start waits for a message
+
+	out       list       // messages that wait for the flow, the first one perhaps moving: requests, and answers to Reads
+	flow      uint32     // in network.flows; 0: not connected
+	moving    bool       // the first of out is on the flow
+	pumpAt    clock.Time // when an event will look at out; Never: none planned
+	pumpGen   uint32
+	held      list       // messages of this end that a partition stopped
+	latency   clock.Time // one way to the peer, without jitter
+	arrival   clock.Time // of the latest message to the peer: messages do not overtake
+	answering clock.Time // of the latest answer to the peer
+
+	receives ring[receive]
+	arrived  uint32       // messages received since the last Reset
+	chained  []*queuePair // whose next request waits for arrived
+	inbound  list         // messages that wait for a receive, and those behind them
+	patience uint32       // generation of the events that end such a wait
+	draining bool         // an event will look at inbound
+	parked   bool         // it stands in shared.waiting
+}
+
+// NewQueuePair makes a queue pair.
+func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, error) {
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	device := d.device
+	q, err := d.configure(&config)
+	if err != nil {
+		return nil, fmt.Errorf("sim: queue pair of %s: %w", device.node.name, err)
+	}
+	f := device.fabric
+	q.index = uint32(len(f.pairs))
+	f.pairs = append(f.pairs, q)
+	device.pairs = append(device.pairs, q)
+	device.open++
+	q.number = uint32(len(device.pairs))
+	q.becomeNew()
+	d.children++
+	q.queue.users++
+	if q.shared != nil {
+		q.shared.users++
+	}
+	return q, nil
+}
+
+// configure checks a configuration and makes a queue pair of it that nobody knows yet.
+func (d *Domain) configure(c *driver.QueueConfig) (*queuePair, error) {
+	queue, ok := c.Completions.(*completionQueue)
+	switch {
+	case !ok || queue == nil || queue.device != d.device || queue.closed:
+		return nil, fmt.Errorf("its completion queue is not an open one of this device")
+	case d.device.open == maxQueuePairs:
+		return nil, fmt.Errorf("the device has %d, the most it can have", maxQueuePairs)
+	case c.SendDepth < 0 || c.SendDepth > maxDepth:
+		return nil, fmt.Errorf("send depth %d is not in 0 … %d", c.SendDepth, maxDepth)
+	case c.ReceiveDepth < 0 || c.ReceiveDepth > maxDepth:
+		return nil, fmt.Errorf("receive depth %d is not in 0 … %d", c.ReceiveDepth, maxDepth)
+	case c.MaxSpans < 0 || c.MaxSpans > maxSpans:
+		return nil, fmt.Errorf("%d spans are not in 0 … %d", c.MaxSpans, maxSpans)
+	case c.MaxInline < 0 || c.MaxInline > maxInline:
+		return nil, fmt.Errorf("%d inline bytes are not in 0 … %d", c.MaxInline, maxInline)
+	case c.ReceiverWait < 0:
+		return nil, fmt.Errorf("receiver wait %v is negative", c.ReceiverWait)
+	case !c.Access.Valid():
+		return nil, fmt.Errorf("unknown access bits %#x", uint8(c.Access))
+	}
+	q := &queuePair{
+		device: d.device, domain: d, queue: queue, access: c.Access,
+		sendDepth: c.SendDepth, receiveDepth: c.ReceiveDepth,
+		maxSpans: max(c.MaxSpans, 1), maxInline: c.MaxInline, receiverWait: c.ReceiverWait,
+	}
+	if c.Shared != nil {
+		s, ok := c.Shared.(*sharedReceives)
+		if !ok || s == nil || s.domain != d || s.closed || s.queue != queue {
+			return nil, fmt.Errorf("its shared receives are not open ones of this domain and completion queue")
+		}
+		q.shared = s
+	}
+	return q, nil
+}
+
+func (q *queuePair) fabric() *Fabric { return q.device.fabric }
+
+// Number names the queue pair within its device.
+func (q *queuePair) Number() uint32 { return q.number }
+
+// State is where the queue pair stands.
+func (q *queuePair) State() driver.State { return q.state }
+
+func (q *queuePair) usable() error {
+	if q.device.dead {
+		return q.device.crashed()
+	}
+	if q.state == driver.Closed {
+		return fmt.Errorf("sim: %s is closed", q.name())
+	}
+	return nil
+}
+
+// name names the queue pair in errors.
+func (q *queuePair) name() string {
+	return fmt.Sprintf("queue pair %d of %s", q.number, q.device.node.name)
+}
+
+// becomeNew makes the queue pair fit to connect, under a fresh address.
+func (q *queuePair) becomeNew() {
+	q.device.node.epochs++
+	q.epoch = q.device.node.epochs
+	q.state = driver.New
+	q.peer = nil
+	q.connecting = connecting{}
+	q.arrived = 0
+	q.stopped = false
+	q.pumpAt = clock.Never
+}
+
+// becomeError ends the connection: the peer is told, and what is outstanding completes, the oldest request with the
+// status oldest and everything else as Flushed.
+func (q *queuePair) becomeError(oldest driver.Status) {
+	f := q.fabric()
+	f.trace(Event{Time: f.now, Node: q.device.node.index, Queue: q.number, Kind: Failed, Status: oldest})
+	was := q.state
+	q.state = driver.Error
+	if was == driver.Connecting {
+		q.queue.push(driver.Completion{Tag: q.connecting.tag, Queue: q.number, Op: driver.OpConnect, Status: oldest})
+		oldest = driver.Flushed
+	}
+	if was == driver.Ready {
+		q.tellPeer()
+		q.leave()
+	}
+	q.flushRequests(oldest)
+	q.flushReceives()
+	q.releaseChained()
+}
+
+// becomeClosed drops everything without a word to the program, nor to the peer.
+func (q *queuePair) becomeClosed() {
+	was := q.state
+	q.state = driver.Closed
+	if was == driver.Ready {
+		q.leave()
+	}
+	q.dropRequests()
+	for q.receives.count > 0 {
+		q.fabric().dropSpans(q.receives.pop().spans)
+	}
+	q.receives = ring[receive]{}
+	q.releaseChained()
+}
+
+// SetAccess changes this end's gate. It takes Costs.Access, and effect at one instant.
+func (q *queuePair) SetAccess(tag driver.Tag, access driver.Access) error {
+	if err := q.usable(); err != nil {
+		return err
+	}
+	if !access.Valid() {
+		return fmt.Errorf("sim: access of %s: unknown bits %#x", q.name(), uint8(access))
+	}
+	q.fabric().control(q.fabric().delay.access, control{op: driver.OpQueueAccess, pair: q, queue: q.queue, tag: tag,
+		access: access})
+	return nil
+}
+
+// Reset flushes at once, and makes the queue pair New when it completes, after Costs.Reset. Until then it is in Error.
+func (q *queuePair) Reset(tag driver.Tag) error {
+	if err := q.usable(); err != nil {
+		return err
+	}
+	if q.state != driver.Error {
+		q.becomeError(driver.Flushed)
+	}
+	q.fabric().control(q.fabric().delay.reset, control{op: driver.OpReset, pair: q, queue: q.queue, tag: tag})
+	return nil
+}
+
+// Close frees the queue pair; the peer is told.
+func (q *queuePair) Close() error {
+	if err := q.usable(); err != nil {
+		return err
+	}
+	if q.state == driver.Ready {
+		q.tellPeer()
+	}
+	q.becomeClosed()
+	q.device.open--
+	q.domain.children--
+	q.queue.users--
+	if q.shared != nil {
+		q.shared.users--
+	}
+	return nil
+}

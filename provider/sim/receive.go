@@ -1,0 +1,160 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// receive is memory ready for one message.
+type receive struct {
+	tag   driver.Tag
+	spans spans
+	bytes uint64
+}
+
+// PostReceive adds receives of this queue pair's own.
+func (q *queuePair) PostReceive(list []driver.Receive) (int, error) {
+	if err := q.usable(); err != nil {
+		return 0, err
+	}
+	if q.shared != nil {
+		return 0, fmt.Errorf("sim: post a receive to %s: it uses shared receives", q.name())
+	}
+	defer q.drainLater()
+	for i := range list {
+		r := &list[i]
+		if err := checkReceive(r, q.receives.count, q.receiveDepth, q.maxSpans); err != nil {
+			return i, fmt.Errorf("sim: post to %s: receive %d: %w", q.name(), i, err)
+		}
+		q.device.tracePosted(r.Tag, q.number)
+		if q.state == driver.Error {
+			q.queue.push(driver.Completion{Tag: r.Tag, Queue: q.number, Op: driver.OpReceive, Status: driver.Flushed})
+			continue
+		}
+		q.receives.push(receive{r.Tag, q.fabric().keepSpans(r.Span, r.More), r.Bytes()})
+	}
+	return len(list), nil
+}
+
+func checkReceive(r *driver.Receive, posted, depth, spans int) error {
+	switch {
+	case posted >= depth:
+		return fmt.Errorf("the receive queue is full: its depth is %d", depth)
+	case 1+len(r.More) > spans:
+		return fmt.Errorf("%d spans are above the limit of %d", 1+len(r.More), spans)
+	}
+	return nil
+}
+
+func (d *Device) tracePosted(tag driver.Tag, queue uint32) {
+	d.fabric.trace(Event{Time: d.fabric.now, Tag: tag, Node: d.node.index, Queue: queue, Kind: Posted, Op: driver.OpReceive})
+}
+
+func (q *queuePair) hasReceive() bool {
+	if q.shared != nil {
+		return q.shared.items.count > 0
+	}
+	return q.receives.count > 0
+}
+
+// takeReceive takes the next receive, of which there is one.
+func (q *queuePair) takeReceive() receive {
+	if q.shared != nil {
+		return q.shared.items.pop()
+	}
+	return q.receives.pop()
+}
+
+// flushReceives completes the queue pair's own receives. Shared ones stay for the others.
+func (q *queuePair) flushReceives() {
+	for q.receives.count > 0 {
+		got := q.receives.pop()
+		q.fabric().dropSpans(got.spans)
+		q.queue.push(driver.Completion{Tag: got.tag, Queue: q.number, Op: driver.OpReceive, Status: driver.Flushed})
+	}
+}
+
+// sharedReceives is a pool of receives for several queue pairs of one domain.
+type sharedReceives struct {
+	domain   *Domain
+	queue    *completionQueue
+	depth    int
+	maxSpans int
+	users    int // open queue pairs
+	closed   bool
+	items    ring[receive]
+	waiting  []*queuePair // those that lacked a receive since the last were posted
+}
+
+// NewSharedReceives makes an empty pool.
+func (d *Domain) NewSharedReceives(config driver.SharedConfig) (driver.SharedReceives, error) {
+	if err := d.usable(); err != nil {
+		return nil, err
+	}
+	queue, ok := config.Completions.(*completionQueue)
+	name := d.device.node.name
+	switch {
+	case !ok || queue == nil || queue.device != d.device || queue.closed:
+		return nil, fmt.Errorf("sim: shared receives of %s: the completion queue is not an open one of this device", name)
+	case config.Depth < 1 || config.Depth > maxDepth:
+		return nil, fmt.Errorf("sim: shared receives of %s: depth %d is not in 1 … %d", name, config.Depth, maxDepth)
+	case config.MaxSpans < 0 || config.MaxSpans > maxSpans:
+		return nil, fmt.Errorf("sim: shared receives of %s: %d spans are not in 0 … %d", name, config.MaxSpans, maxSpans)
+	}
+	d.children++
+	return &sharedReceives{domain: d, queue: queue, depth: config.Depth, maxSpans: max(config.MaxSpans, 1)}, nil
+}
+
+func (s *sharedReceives) usable() error {
+	if s.domain.device.dead {
+		return s.domain.device.crashed()
+	}
+	if s.closed {
+		return fmt.Errorf("sim: shared receives of %s are closed", s.domain.device.node.name)
+	}
+	return nil
+}
+
+// PostReceive adds receives for whichever queue pair gets a message first.
+func (s *sharedReceives) PostReceive(list []driver.Receive) (int, error) {
+	if err := s.usable(); err != nil {
+		return 0, err
+	}
+	defer s.drainLater()
+	device := s.domain.device
+	for i := range list {
+		r := &list[i]
+		if err := checkReceive(r, s.items.count, s.depth, s.maxSpans); err != nil {
+			return i, fmt.Errorf("sim: post to shared receives of %s: receive %d: %w", device.node.name, i, err)
+		}
+		device.tracePosted(r.Tag, 0)
+		s.items.push(receive{r.Tag, device.fabric.keepSpans(r.Span, r.More), r.Bytes()})
+	}
+	return len(list), nil
+}
+
+// drainLater lets the queue pairs that lack a receive look again, in the order in which they began to lack it.
+func (s *sharedReceives) drainLater() {
+	for _, q := range s.waiting {
+		q.parked = false
+		q.drainLater()
+	}
+	s.waiting = s.waiting[:0]
+}
+
+// Close drops what is still posted.
+func (s *sharedReceives) Close() error {
+	if err := s.usable(); err != nil {
+		return err
+	}
+	if s.users > 0 {
+		return fmt.Errorf("sim: shared receives of %s are still used by %d queue pairs", s.domain.device.node.name, s.users)
+	}
+	s.closed = true
+	for s.items.count > 0 {
+		s.domain.device.fabric.dropSpans(s.items.pop().spans)
+	}
+	s.domain.children--
+	return nil
+}

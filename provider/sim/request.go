@@ -1,0 +1,327 @@
+package sim
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// stage is where a request is.
+//
+//	queued ──▶ outbound ──▶ travelling ──▶ (waiting ──▶) (answering ──▶) returning ──▶ done
+//	               │             │             │              │             │
+//	               └─────────────┴─────────────┴── lost ◀─────┴─────────────┘   the connection broke
+//
+// In done and lost, and in queued, only the requester's queue knows it; in the other stages it stands in one list or
+// one event, and whoever takes it from there must carry it on, lose it or, if it is dropped, release it.
+type stage uint8
+
+const (
+	queued     stage = iota // posted, not started
+	outbound                // in the requester's out
+	travelling              // on the wire to the responder, or held by a partition
+	waiting                 // in the responder's inbound
+	answering               // a Read's bytes, in the responder's out
+	returning               // an answer on the wire to the requester, or held by a partition
+	done                    // its status is known; it completes in its turn
+	lost                    // nobody will answer; it waits for the connection's end to be noticed
+)
+
+// request is a posted operation and everything that travels for it. It holds no pointers.
+type request struct {
+	tag           driver.Tag
+	remote        driver.RemoteSpan
+	compare, swap uint64
+	local         spans
+	after         driver.Arrival
+	ready         clock.Time // when the NIC could send what comes next for it
+	pair          uint32     // the requester
+	to            uint32     // the responder, since it has started
+	toEpoch       uint32     // of the responder: a later connection is another one
+	next          uint32     // in posting order
+	link          uint32     // in the list in which it stands
+	payload       uint32     // in Fabric.payloads; 0: none
+	bytes         uint32
+	imm           uint32
+	op            driver.Op
+	flags         driver.Flags
+	status        driver.Status
+	stage         stage
+	slotted       bool // the NIC's engine has reserved ready for it
+	chained       bool // it had to wait for an arrival
+	dropped       bool // its requester has completed or dropped it; it only travels on
+}
+
+// Post hands over requests with one doorbell.
+func (q *queuePair) Post(list []driver.Request) (int, error) {
+	if err := q.usable(); err != nil {
+		return 0, err
+	}
+	if q.state != driver.Ready && q.state != driver.Error {
+		return 0, fmt.Errorf("sim: post to %s: it is %v, not Ready", q.name(), q.state)
+	}
+	if len(list) == 0 {
+		return 0, nil
+	}
+	ready := q.queue.charge(len(list)) + q.fabric().delay.doorbell
+	for i := range list {
+		if err := q.check(&list[i]); err != nil {
+			q.startRequests()
+			return i, fmt.Errorf("sim: post to %s: request %d (%v): %w", q.name(), i, list[i].Op, err)
+		}
+		q.post(&list[i], ready)
+	}
+	q.startRequests()
+	return len(list), nil
+}
+
+// check finds what no NIC could make sense of. What only the target can judge becomes a status.
+func (q *queuePair) check(r *driver.Request) error {
+	bytes := r.Bytes()
+	switch {
+	case q.outstanding >= q.sendDepth:
+		return fmt.Errorf("the send queue is full: its depth is %d", q.sendDepth)
+	case !r.Op.IsRequest():
+		return fmt.Errorf("this cannot be posted")
+	case !r.Flags.Valid():
+		return fmt.Errorf("unknown flags %#x", uint8(r.Flags))
+	case bytes > maxMessage:
+		return fmt.Errorf("%d bytes are above the limit of %d", bytes, maxMessage)
+	case 1+len(r.More) > q.maxSpans:
+		return fmt.Errorf("%d spans are above the limit of %d", 1+len(r.More), q.maxSpans)
+	case r.Flags.Has(driver.Inline) && (r.Op == driver.OpRead || r.Op.IsAtomic()):
+		return fmt.Errorf("nothing can be inline: it sends no bytes")
+	case r.Flags.Has(driver.Inline) && bytes > uint64(q.maxInline):
+		return fmt.Errorf("%d bytes are above the inline limit of %d", bytes, q.maxInline)
+	case r.Op.IsAtomic() && bytes != 8:
+		return fmt.Errorf("an atomic works on 8 bytes, not on %d", bytes)
+	case r.After.Count > 0 && q.device.pair(r.After.Queue) == nil:
+		return fmt.Errorf("it waits for queue pair %d, which %s does not have", r.After.Queue, q.device.node.name)
+	}
+	return nil
+}
+
+// pair returns the open queue pair with a number, or nil.
+func (d *Device) pair(number uint32) *queuePair {
+	if number == 0 || int(number) > len(d.pairs) || d.pairs[number-1].state == driver.Closed {
+		return nil
+	}
+	return d.pairs[number-1]
+}
+
+// post queues one request that was checked.
+func (q *queuePair) post(from *driver.Request, ready clock.Time) {
+	f := q.fabric()
+	i := f.requests.take()
+	r := f.requests.at(i)
+	*r = request{
+		tag: from.Tag, remote: from.Remote, compare: from.Compare, swap: from.Swap, after: from.After,
+		local: f.keepSpans(from.Span, from.More), ready: ready, pair: q.index,
+		bytes: uint32(from.Bytes()), imm: from.Imm, op: from.Op, flags: from.Flags,
+	}
+	f.traceRequest(Posted, q.device.node, r)
+	if q.state == driver.Error {
+		q.complete(i, driver.Flushed)
+		return
+	}
+	if r.flags.Has(driver.Inline) && r.bytes > 0 {
+		r.payload = f.payloads.take()
+		if !q.domain.gather(f.payloads.at(r.payload), &r.local) {
+			r.status = driver.LocalProtection
+		}
+	}
+	if r.fetches() {
+		r.ready += f.delay.fetch
+	}
+	q.outstanding++
+	if q.tail == 0 {
+		q.head = i
+	} else {
+		f.requests.at(q.tail).next = i
+	}
+	q.tail = i
+	if q.start == 0 {
+		q.start = i
+	}
+}
+
+// fetches reports whether the NIC must read the message's bytes from the host's memory.
+func (r *request) fetches() bool {
+	return r.bytes > 0 && !r.flags.Has(driver.Inline) && (r.op.TakesReceive() || r.op == driver.OpWrite)
+}
+
+// asks reports whether the request brings something back from the responder's memory.
+func (r *request) asks() bool { return r.op == driver.OpRead || r.op.IsAtomic() }
+
+// startRequests starts what may start, in posting order.
+func (q *queuePair) startRequests() {
+	f := q.fabric()
+	for q.start != 0 && q.state == driver.Ready && !q.stopped {
+		i := q.start
+		r := f.requests.at(i)
+		if r.flags.Has(driver.Fence) && q.reads > 0 {
+			break
+		}
+		if r.after.Count > 0 && !q.arrivalCame(r) {
+			break
+		}
+		q.start = r.next
+		if r.status != driver.OK || !r.flags.Has(driver.Inline) && !q.domain.covers(&r.local) {
+			q.failLocally(r)
+			break
+		}
+		if r.asks() {
+			q.reads++
+		}
+		r.stage, r.to, r.toEpoch = outbound, q.peer.index, q.peerEpoch
+		q.out.push(f, i)
+	}
+	q.pump()
+}
+
+// failLocally ends a request that the NIC cannot carry out. It completes when those before it have; nothing behind it
+// starts.
+func (q *queuePair) failLocally(r *request) {
+	r.stage, r.status = done, driver.LocalProtection
+	q.stopped = true
+	q.sweep()
+}
+
+// arrivalCame reports whether a chained request may start. If not, the queue pair is told when to look again; if it
+// never may, it ends as Flushed.
+func (q *queuePair) arrivalCame(r *request) bool {
+	target := q.device.pair(r.after.Queue)
+	switch {
+	case target != nil && target.arrived >= r.after.Count:
+		if r.chained {
+			r.ready = max(r.ready, q.fabric().now+q.fabric().delay.chain)
+		}
+		return true
+	case target == nil || target.state == driver.Error:
+		r.stage, r.status = done, driver.Flushed
+		q.stopped = true
+		q.sweep()
+	case q.waitsFor == nil:
+		r.chained = true
+		q.waitsFor = target
+		target.chained = append(target.chained, q)
+	}
+	return false
+}
+
+// releaseChained lets those look again that wait for messages on this queue pair: one has arrived, or none will. Who
+// must wait further enters the list anew.
+func (q *queuePair) releaseChained() {
+	for n := len(q.chained); n > 0 && len(q.chained) > 0; n-- {
+		other := q.chained[0]
+		q.chained = append(q.chained[:0], q.chained[1:]...)
+		if other.waitsFor == q {
+			other.waitsFor = nil
+			other.startRequests()
+		}
+	}
+}
+
+// sweep completes requests, in posting order, up to the first that is not done.
+func (q *queuePair) sweep() {
+	f := q.fabric()
+	for q.head != 0 {
+		i := q.head
+		r := f.requests.at(i)
+		if r.stage != done {
+			return
+		}
+		status := r.status
+		q.unlink(r)
+		q.complete(i, status)
+		if status != driver.OK {
+			q.becomeError(driver.Flushed)
+			return
+		}
+	}
+}
+
+// unlink takes r, the head, out of the queue.
+func (q *queuePair) unlink(r *request) {
+	if q.start == q.head {
+		q.start = r.next
+	}
+	q.head = r.next
+	if q.head == 0 {
+		q.tail = 0
+	}
+	q.outstanding--
+}
+
+// complete reports how a request ended, and releases it.
+func (q *queuePair) complete(i uint32, status driver.Status) {
+	r := q.fabric().requests.at(i)
+	q.report(r, status)
+	q.fabric().release(i)
+}
+
+// report queues the completion of a request, unless it is Quiet and ended well.
+func (q *queuePair) report(r *request, status driver.Status) {
+	if status == driver.OK && r.flags.Has(driver.Quiet) {
+		return
+	}
+	c := driver.Completion{Tag: r.tag, Queue: q.number, Op: r.op, Status: status}
+	if status == driver.OK {
+		c.Bytes = r.bytes
+	}
+	q.queue.push(c)
+}
+
+// flushRequests completes everything outstanding, the oldest as told, the others as Flushed. Messages on the wire
+// travel on, and may still land.
+func (q *queuePair) flushRequests(oldest driver.Status) {
+	for q.head != 0 {
+		q.report(q.fabric().requests.at(q.head), oldest)
+		q.dropHead()
+		oldest = driver.Flushed
+	}
+	q.forgetRequests()
+}
+
+// dropRequests forgets everything outstanding without completions.
+func (q *queuePair) dropRequests() {
+	for q.head != 0 {
+		q.dropHead()
+	}
+	q.forgetRequests()
+}
+
+func (q *queuePair) forgetRequests() { q.reads, q.waitsFor = 0, nil }
+
+// dropHead takes the head out of the queue. If something still travels for it, that will release it.
+func (q *queuePair) dropHead() {
+	i := q.head
+	r := q.fabric().requests.at(i)
+	q.unlink(r)
+	if r.stage == queued || r.stage == done || r.stage == lost {
+		q.fabric().release(i)
+		return
+	}
+	r.dropped = true
+}
+
+// lose ends the journey of a request whose connection is no more.
+func (f *Fabric) lose(i uint32) {
+	r := f.requests.at(i)
+	if r.dropped {
+		f.release(i)
+		return
+	}
+	r.stage = lost
+}
+
+// release gives a request back.
+func (f *Fabric) release(i uint32) {
+	r := f.requests.at(i)
+	f.dropSpans(r.local)
+	if r.payload != 0 {
+		f.payloads.give(r.payload)
+	}
+	f.requests.give(i)
+}
