@@ -88,34 +88,40 @@ func TestKillAtArrival(t *testing.T) {
 	}
 }
 
-// TestFail: the request fails with the status, what is behind it is flushed, what is before it is not, whatever the
-// tags are. A refusal reaches the peer.
 func TestFail(t *testing.T) {
+	failAll(t, func(t *testing.T, plan Plan) *rig { return faulty(t, plan.Rules...) })
+}
+
+// failAll: the request fails with the status, what is behind it is flushed, what is before it is not, whatever the tags
+// are. A refusal reaches the peer.
+func failAll(t *testing.T, open func(*testing.T, Plan) *rig) {
 	for status := driver.LocalProtection; status <= driver.RetryExceeded; status++ {
 		if status == driver.LocalLength {
 			continue
 		}
 		for _, op := range []driver.Op{driver.OpSend, driver.OpWrite, driver.OpRead, driver.OpFetchAdd} {
 			t.Run(fmt.Sprint(status, op), func(t *testing.T) {
-				r := faulty(t, Rule{Op: op, Nth: 2, Fail: status})
-				r.receive(1, 2)
-				list := []driver.Request{r.request(7, op, 0), r.request(7, op, driver.Quiet), r.request(7, op, 0)}
-				r.post(r.a, list...)
-				var ends []end
-				for _, c := range r.poll() {
-					if c.Queue == r.a.Number() {
-						ends = append(ends, end{c.Tag, c.Op, c.Status})
-					}
-				}
-				want := []end{{7, op, driver.OK}, {7, op, status}, {7, op, driver.Flushed}}
-				if fmt.Sprint(ends) != fmt.Sprint(want) {
-					t.Errorf("ended %v, want %v", ends, want)
-				}
-				if r.a.State() != driver.Error || (r.b.State() == driver.Error) != status.Refused() {
-					t.Errorf("states %v and %v", r.a.State(), r.b.State())
-				}
+				failOne(t, open(t, Plan{[]Rule{{Op: op, Nth: 2, Fail: status}}}), op, status)
 			})
 		}
+	}
+}
+
+func failOne(t *testing.T, r *rig, op driver.Op, status driver.Status) {
+	r.receive(1, 2)
+	r.post(r.a, r.request(7, op, 0), r.request(7, op, driver.Quiet), r.request(7, op, 0))
+	var ends []end
+	for _, c := range r.poll() {
+		if c.Queue == r.a.Number() {
+			ends = append(ends, end{c.Tag, c.Op, c.Status})
+		}
+	}
+	want := []end{{7, op, driver.OK}, {7, op, status}, {7, op, driver.Flushed}}
+	if fmt.Sprint(ends) != fmt.Sprint(want) {
+		t.Errorf("ended %v, want %v", ends, want)
+	}
+	if r.a.State() != driver.Error || status.Refused() && r.b.State() != driver.Error {
+		t.Errorf("states %v and %v", r.a.State(), r.b.State())
 	}
 }
 

@@ -17,14 +17,23 @@ type rig struct {
 	a, b   driver.QueuePair
 	mine   driver.Memory // a's
 	theirs driver.Memory // b's
+	settle func()        // lets what was posted happen; nil: it has happened
 }
 
 const rigBytes = 64
 
 func newRig(t testing.TB, wrap func(driver.Device) driver.Device) *rig {
 	t.Helper()
-	r := &rig{t: t, fake: newFake()}
-	r.device = wrap(r.fake)
+	f := newFake()
+	r := newRigOn(t, wrap(f), nil)
+	r.fake = f
+	return r
+}
+
+// newRigOn makes a rig on any device.
+func newRigOn(t testing.TB, device driver.Device, settle func()) *rig {
+	t.Helper()
+	r := &rig{t: t, device: device, settle: settle}
 	r.domain = must(r.device.NewDomain())(t)
 	r.queue = must(r.device.NewCompletionQueue(64))(t)
 	r.a, r.b = r.pair(driver.RemoteAll), r.pair(driver.RemoteAll)
@@ -32,7 +41,8 @@ func newRig(t testing.TB, wrap func(driver.Device) driver.Device) *rig {
 	r.theirs = must(r.domain.(driver.Allocator).Alloc(rigBytes, driver.RemoteAll))(t)
 	r.connect(r.a, r.b)
 	r.connect(r.b, r.a)
-	r.poll()
+	for connected := 0; connected < 2; connected += len(r.poll()) {
+	}
 	for i := range r.mine.Region().Bytes {
 		r.mine.Region().Bytes[i] = byte(i + 1)
 	}
@@ -60,7 +70,7 @@ func must[T any](v T, err error) func(testing.TB) T {
 func (r *rig) pair(access driver.Access) driver.QueuePair {
 	r.t.Helper()
 	return must(r.domain.NewQueuePair(driver.QueueConfig{Completions: r.queue, SendDepth: 8, ReceiveDepth: 8,
-		Access: access}))(r.t)
+		MaxSpans: 1, MaxInline: 16, Access: access}))(r.t)
 }
 
 func (r *rig) connect(from, to driver.QueuePair) {
@@ -73,6 +83,9 @@ func (r *rig) connect(from, to driver.QueuePair) {
 // poll returns what one Poll finds.
 func (r *rig) poll() []driver.Completion {
 	r.t.Helper()
+	if r.settle != nil {
+		r.settle()
+	}
 	into := make([]driver.Completion, 16)
 	n, err := r.queue.Poll(into)
 	if err != nil {
@@ -135,5 +148,17 @@ func (r *rig) expect(want ...end) {
 	}
 	if !ok {
 		r.t.Fatalf("polled %v, want %v", got, want)
+	}
+}
+
+// close closes everything, children first. A scene may have closed some of it already.
+func (r *rig) close() {
+	for _, c := range []interface{ Close() error }{r.a, r.b, r.mine, r.theirs} {
+		_ = c.Close()
+	}
+	for _, c := range []interface{ Close() error }{r.domain, r.queue, r.device} {
+		if err := c.Close(); err != nil {
+			r.t.Errorf("close: %v", err)
+		}
 	}
 }

@@ -59,13 +59,15 @@ func unreceived(r *rig) string {
 	return r.ends()
 }
 
+// peerDeath says whether a request to a peer that is gone was reported: as RetryExceeded, or as Flushed where the
+// provider had noticed before.
 func peerDeath(r *rig) string {
-	closeQuietly(r.b)
+	if err := r.b.Close(); err != nil {
+		return err.Error()
+	}
 	r.post(r.a, r.request(1, driver.OpWrite, 0))
-	return fmt.Sprint(r.ends(), ", state ", r.a.State())
+	return fmt.Sprint(len(r.poll()), " reported, state ", r.a.State())
 }
-
-func closeQuietly(q driver.QueuePair) { _ = q.Close() }
 
 // corrupted counts the bits that differ after each kind of transfer, and in the source afterwards.
 func corrupted(r *rig) string {
@@ -75,7 +77,11 @@ func corrupted(r *rig) string {
 		setWord(r.mine, source)
 		setWord(r.theirs, source)
 		r.receive(3)
-		r.post(r.a, r.request(1, op, driver.Inline))
+		flags := driver.Inline
+		if op == driver.OpRead {
+			flags = 0
+		}
+		r.post(r.a, r.request(1, op, flags))
 		r.poll()
 		fmt.Fprintf(&text, "%v %d, ", op, word(r.mine)^word(r.theirs))
 	}
@@ -109,7 +115,7 @@ func chained(r *rig) string {
 func inline(r *rig) string {
 	r.post(r.a, r.request(1, driver.OpWrite, driver.Inline))
 	r.mine.Region().Bytes[0] = 99
-	return fmt.Sprint(r.ends(), ", first byte ", r.theirs.Region().Bytes[0])
+	return fmt.Sprint(r.eventually(), ", first byte ", r.theirs.Region().Bytes[0])
 }
 
 func swap(r *rig) string {
@@ -119,11 +125,7 @@ func swap(r *rig) string {
 	read := r.request(2, driver.OpRead, 0)
 	read.Span = span(r.mine, 8, 8)
 	r.post(r.a, q, read)
-	found := r.ends()
-	if found == "" {
-		found = r.ends() // the repeated swap has completed by now
-	}
-	return fmt.Sprint(found, ", there ", word(r.theirs))
+	return fmt.Sprint(r.eventually(), ", there ", word(r.theirs))
 }
 
 func add(r *rig) string {
@@ -162,16 +164,20 @@ func earlyAccess(r *rig) string {
 	return first + ", later " + write(r)
 }
 
-// private reads memory that was registered without any access.
+// private reads memory that was made without any access.
 func private(r *rig) string {
-	m, err := r.domain.Register(make([]byte, 8), 0)
+	m, err := r.domain.(driver.Allocator).Alloc(8, 0)
 	if err != nil {
 		return err.Error()
 	}
 	q := r.request(1, driver.OpRead, 0)
 	q.Remote = driver.RemoteSpan{Address: m.Region().Address, Length: 8, Key: m.Region().RemoteKey}
 	r.post(r.a, q)
-	return r.ends()
+	ends := r.ends()
+	if err := m.Close(); err != nil {
+		return err.Error()
+	}
+	return ends
 }
 
 // closedMemory writes to memory that was closed, and counts the memories that the device has left.

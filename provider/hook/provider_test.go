@@ -1,0 +1,55 @@
+package hook
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/weft-fabric/weft/provider/soft"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// onSoft is a rig on the software NIC: what holds there holds for the conformance suite.
+func onSoft(t *testing.T, hook func(driver.Device) driver.Device) *rig {
+	t.Helper()
+	device := must(soft.New(soft.Config{}))(t)
+	r := newRigOn(t, hook(device), nil)
+	t.Cleanup(r.close)
+	return r
+}
+
+func faultySoft(t *testing.T, plan Plan) *rig {
+	return onSoft(t, func(d driver.Device) driver.Device { return Fault(d, plan) })
+}
+
+func TestLiesOnSoft(t *testing.T) { playAll(t, faultySoft) }
+
+func TestFailOnSoft(t *testing.T) { failAll(t, faultySoft) }
+
+func TestNoAllocationsOnSoft(t *testing.T) {
+	for name, hook := range hooks {
+		trip := roundTrip(onSoft(t, hook))
+		trip() // warm up
+		if n := testing.AllocsPerRun(100, trip); n != 0 {
+			t.Errorf("%s: %v allocations for a round trip", name, n)
+		}
+	}
+}
+
+// insideFake are the lies whose scenes look inside the fake.
+var insideFake = []Lie{KeepMemory, LateWait, LostWake}
+
+func playAll(t *testing.T, open func(*testing.T, Plan) *rig) {
+	for _, c := range told {
+		if slices.Contains(insideFake, c.lie) {
+			continue
+		}
+		t.Run(c.lie.String(), func(t *testing.T) {
+			if got := c.scene(open(t, Plan{})); got != c.honest {
+				t.Errorf("an honest device: %q, want %q", got, c.honest)
+			}
+			if got := c.scene(open(t, Plan{[]Rule{{Lie: c.lie}}})); got != c.lied {
+				t.Errorf("one that lies: %q, want %q", got, c.lied)
+			}
+		})
+	}
+}
