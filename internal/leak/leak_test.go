@@ -61,7 +61,11 @@ func TestReportIsBounded(t *testing.T) {
 	for i := range 2 * maxGroups {
 		tr.open(strings.Repeat("x", i+1))
 	}
-	if report := tr.check().Error(); !strings.Contains(report, "in 10 other places") {
+	report := tr.check().Error()
+	if n := strings.Count(report, "opened by"); n != maxGroups {
+		t.Errorf("the report names %d places, want %d:\n%s", n, maxGroups, report)
+	}
+	if !strings.Contains(report, "in 10 other places") {
 		t.Errorf("the report does not say what it left out:\n%s", report)
 	}
 }
@@ -81,10 +85,13 @@ func TestClosingTwicePanics(t *testing.T) {
 }
 
 func TestSlotsAreReused(t *testing.T) {
-	Enable()
-	Opened("door").Closed()
-	if n := testing.AllocsPerRun(100, func() { Opened("door").Closed() }); n != 0 {
+	var tr tracker
+	cycle := func() { tr.close(tr.open("door")) }
+	if n := testing.AllocsPerRun(1000, cycle); n != 0 {
 		t.Errorf("opening and closing allocates %v times", n)
+	}
+	if len(tr.slots) != 1 {
+		t.Errorf("one object at a time took %d slots", len(tr.slots))
 	}
 }
 

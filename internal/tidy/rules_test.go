@@ -70,6 +70,7 @@ func TestImports(t *testing.T) {
 		{"resp/r.go", imports("weft/kv"), "interface of its own"},
 		{"cmd/weft/m.go", imports("weft/provider/sim", "github.com/spf13/cobra"), ""},
 		{"newcomer/n.go", "", "has no layer"},
+		{"internals/i.go", "", "package internals has no layer"}, // not below internal, though it begins so
 	})
 }
 
