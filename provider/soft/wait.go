@@ -71,14 +71,14 @@ func (c *CompletionQueue) Wake() { c.sleep.wake() }
 // does the NIC's work meanwhile.
 func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 	spinUntil := clock.Real.Now().Add(spin)
-	for !c.sleep.called.Swap(false) {
+	for {
 		next, found, err := c.attend()
 		if found || err != nil {
 			return err
 		}
 		now := clock.Real.Now()
 		switch {
-		case now >= until:
+		case c.sleep.called.Swap(false), now >= until:
 			return nil
 		case next == soon:
 			runtime.Gosched()
@@ -88,7 +88,6 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 			c.doze(min(next, until))
 		}
 	}
-	return nil
 }
 
 // attend takes a turn, and says when the next one is due and whether there are completions to poll.

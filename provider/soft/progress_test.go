@@ -1,0 +1,202 @@
+package soft
+
+import (
+	"runtime"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// until waits for what another goroutine does. It gives up, so that a test can fail.
+func until(t testing.TB, what string, done func() bool) {
+	t.Helper()
+	for limit := clock.Real.Now().Add(tolerance); !done(); runtime.Gosched() {
+		if clock.Real.Now() > limit {
+			t.Fatalf("waited in vain until %s", what)
+		}
+	}
+}
+
+// TestPostReturnsAfterAQuantum: the rest of a long message is Poll's, queue pairs in turn.
+func TestPostReturnsAfterAQuantum(t *testing.T) {
+	l := newLink(t)
+	other := l.a.pair()
+	join(l.a, other, l.b, l.b.pair())
+	long := driver.Request{Tag: 1, Op: driver.OpWrite, Span: span(l.mema, 0, 4<<20), Remote: remote(l.memb, 0, 4<<20)}
+	l.a.cq.mu.Lock() // keeps the device's goroutine out
+	post2 := func(q *QueuePair) {
+		budget := uint64(quantum)
+		q.accept(&long, &budget)
+	}
+	post2(l.qa)
+	post2(other)
+	for turn := uint64(1); turn < 4; turn++ {
+		if got := l.qa.requester.moved; got != turn*quantum || other.requester.moved != got {
+			t.Fatalf("turn %d: moved %d and %d bytes", turn, got, other.requester.moved)
+		}
+		l.a.cq.turn()
+	}
+	l.a.cq.mu.Unlock()
+	l.a.expect(1, driver.OpWrite, driver.OK)
+	l.a.expect(1, driver.OpWrite, driver.OK)
+}
+
+// TestPosterNeverPolls leaves three kinds of work to the device's goroutine.
+func TestPosterNeverPolls(t *testing.T) {
+	t.Run("long write", func(t *testing.T) {
+		l := newLink(t)
+		l.mema.Region().Bytes[4<<20-1] = 9
+		post(t, l.qa, driver.Request{Op: driver.OpWrite, Span: span(l.mema, 0, 4<<20), Remote: remote(l.memb, 0, 4<<20)})
+		until(t, "the last word is written", func() bool { return loadWord(l.memb.Region().Bytes[4<<20-8:]) != 0 })
+		l.a.expect(0, driver.OpWrite, driver.OK)
+	})
+	t.Run("late receive", func(t *testing.T) {
+		l := newLink(t)
+		for tag := range driver.Tag(5) {
+			post(t, l.qa, driver.Request{Op: driver.OpSend})
+			receive(t, l.qb, driver.Receive{Tag: tag})
+			l.b.expect(tag, driver.OpReceive, driver.OK)
+		}
+	})
+	t.Run("chain", func(t *testing.T) {
+		a, relay, c := newHost(t), newHost(t), newHost(t)
+		qa, in, out, qc := a.pair(), relay.pair(), relay.pair(), c.pair()
+		join(a, qa, relay, in)
+		join(relay, out, c, qc)
+		for i := range uint32(5) {
+			receive(t, in, driver.Receive{})
+			receive(t, qc, driver.Receive{Tag: driver.Tag(i)})
+			post(t, out, driver.Request{Op: driver.OpSend, After: driver.Arrival{Queue: in.Number(), Count: i + 1}})
+			c.silent()
+			post(t, qa, driver.Request{Op: driver.OpSend})
+			c.expect(driver.Tag(i), driver.OpReceive, driver.OK)
+		}
+	})
+}
+
+func TestChainsStartInOrder(t *testing.T) {
+	a, relay, c := newHost(t), newHost(t), newHost(t)
+	qa, in, out, qc := a.pair(), relay.pair(), relay.pair(), c.pair()
+	join(a, qa, relay, in)
+	join(relay, out, c, qc)
+	for i := range driver.Tag(3) {
+		receive(t, in, driver.Receive{Tag: 10 + i})
+		receive(t, qc, driver.Receive{Tag: i})
+	}
+	post(t, out,
+		driver.Request{Tag: 20, Op: driver.OpSend, After: driver.Arrival{Queue: in.Number(), Count: 2}},
+		driver.Request{Tag: 21, Op: driver.OpSend, After: driver.Arrival{Queue: in.Number(), Count: 1}},
+		driver.Request{Tag: 22, Op: driver.OpSend})
+	post(t, qa, driver.Request{Op: driver.OpSend})
+	relay.expect(10, driver.OpReceive, driver.OK)
+	relay.silent()
+	post(t, qa, driver.Request{Op: driver.OpSend})
+	got := map[driver.Tag]bool{}
+	for range 4 {
+		got[relay.next().Tag] = true
+	}
+	if !got[11] || !got[20] || !got[21] || !got[22] {
+		t.Errorf("completed %v", got)
+	}
+}
+
+// TestChainBreaks: a chained request whose arrival cannot come is flushed, and its queue pair fails.
+func TestChainBreaks(t *testing.T) {
+	for name, leave := range map[string]func(*link){
+		"reset":       func(l *link) { ok(l.a.t, l.qa.Reset(9)) },
+		"closed":      func(l *link) { ok(l.a.t, l.qa.Close()) },
+		"peer closed": func(l *link) { ok(l.b.t, l.qb.Close()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLink(t)
+			out := l.a.pair()
+			join(l.a, out, l.b, l.b.pair())
+			post(t, out, driver.Request{Tag: 1, Op: driver.OpWrite, After: driver.Arrival{Queue: l.qa.Number(), Count: 1}})
+			l.a.silent()
+			leave(l)
+			for {
+				if c := l.a.next(); c.Tag != 9 {
+					if c.Tag != 1 || c.Status != driver.Flushed || out.State() != driver.Error {
+						t.Errorf("got %+v in state %v", c, out.State())
+					}
+					return
+				}
+			}
+		})
+	}
+}
+
+func TestWaitEndsInTime(t *testing.T) {
+	h := newHost(t)
+	for _, spin := range []time.Duration{0, time.Millisecond, time.Hour} {
+		end := clock.Real.Now().Add(2 * time.Millisecond)
+		ok(t, h.cq.Wait(end, spin))
+		if now := clock.Real.Now(); now < end {
+			t.Errorf("spin %v: returned %v early", spin, end.Sub(now))
+		}
+	}
+}
+
+func TestWakeIsSticky(t *testing.T) {
+	h := newHost(t)
+	for _, spin := range []time.Duration{0, time.Hour} {
+		h.cq.Wake()
+		ok(t, h.cq.Wait(clock.Never, spin))
+		var waker sync.WaitGroup
+		if spin == 0 {
+			waker.Go(func() {
+				until(t, "the waiter sleeps", h.cq.sleep.armed.Load)
+				h.cq.Wake()
+			})
+		} else {
+			waker.Go(h.cq.Wake)
+		}
+		ok(t, h.cq.Wait(clock.Never, spin))
+		waker.Wait()
+	}
+}
+
+// TestWaiterHearsArrivals plays ping-pong between a sleeper, or a spinner, and a sleeper.
+func TestWaiterHearsArrivals(t *testing.T) {
+	for _, spin := range []time.Duration{0, time.Hour} {
+		l := newLink(t)
+		const rounds = 200
+		side := func(h *host, q *QueuePair, first bool) {
+			for range rounds {
+				receive(t, q, driver.Receive{Tag: 1})
+				if first {
+					post(t, q, driver.Request{Op: driver.OpSend, Flags: driver.Quiet})
+				}
+				for h.poll(); len(h.kept) == 0; h.poll() {
+					ok(t, h.cq.Wait(clock.Never, spin))
+				}
+				h.expect(1, driver.OpReceive, driver.OK)
+				if !first {
+					post(t, q, driver.Request{Op: driver.OpSend, Flags: driver.Quiet})
+				}
+			}
+		}
+		var peer sync.WaitGroup
+		peer.Go(func() { side(l.b, l.qb, false) })
+		side(l.a, l.qa, true)
+		peer.Wait()
+	}
+}
+
+// TestKillWakesWaiters: a peer that sleeps learns at once, and so does the device's own sleeper.
+func TestKillWakesWaiters(t *testing.T) {
+	l := newLink(t)
+	post(t, l.qa, driver.Request{Tag: 1, Op: driver.OpSend})
+	var sleepers sync.WaitGroup
+	sleepers.Go(func() { l.a.expect(1, driver.OpSend, driver.RetryExceeded) })
+	sleepers.Go(func() {
+		for l.b.cq.Wait(clock.Never, 0) == nil {
+		}
+	})
+	until(t, "the dead device's owner sleeps", l.b.cq.sleep.armed.Load)
+	l.b.device.Kill()
+	sleepers.Wait()
+}

@@ -1,0 +1,91 @@
+package soft
+
+import (
+	"sync"
+	"testing"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+func (h *host) shared(depth int) *SharedReceives {
+	h.t.Helper()
+	s, err := h.domain.NewSharedReceives(driver.SharedConfig{Depth: depth, MaxSpans: 2, Completions: h.cq})
+	ok(h.t, err)
+	h.shut = append(h.shut, s.Close)
+	return s.(*SharedReceives)
+}
+
+// TestSharedReceivesFromManyPeers sends from several goroutines into one small pool: every message arrives once, in
+// order for each sender, in the receive that its completion names.
+func TestSharedReceivesFromManyPeers(t *testing.T) {
+	const peers, messages, depth = 5, 400, 8
+	hub := newHost(t)
+	mem := hub.memory(16*depth, 0)
+	pool := hub.shared(depth)
+	senderOf := map[uint32]byte{} // by the hub's queue pair
+	var senders sync.WaitGroup
+	for p := range byte(peers) {
+		h := newHost(t)
+		q, own := h.pair(), h.memory(16, 0)
+		end := hub.pair(func(c *driver.QueueConfig) { c.Shared = pool })
+		senderOf[end.Number()] = p
+		join(h, q, hub, end)
+		senders.Go(func() {
+			for i := range messages {
+				b := own.Region().Bytes
+				b[0], b[1], b[2] = p, byte(i), byte(i>>8)
+				post(t, q, driver.Request{Op: driver.OpSend, Span: span(own, 0, 3)})
+				h.expect(0, driver.OpSend, driver.OK)
+			}
+		})
+	}
+	give := func(tag driver.Tag) {
+		receive(t, pool, driver.Receive{Tag: tag, Span: span(mem, 16*int(tag), 1), More: []driver.Span{span(mem, 16*int(tag)+1, 2)}})
+	}
+	for tag := range driver.Tag(depth) {
+		give(tag)
+	}
+	var seen [peers]int
+	for range peers * messages {
+		c := hub.next()
+		b := mem.Region().Bytes[16*c.Tag:]
+		p, i := b[0], int(b[1])|int(b[2])<<8
+		if c.Op != driver.OpReceive || c.Status != driver.OK || senderOf[c.Queue] != p || seen[p] != i {
+			t.Fatalf("got %+v from %d with message %d, want message %d", c, p, i, seen[p])
+		}
+		seen[p]++
+		give(c.Tag)
+	}
+	senders.Wait()
+	hub.silent()
+}
+
+// TestSharedReceivesOutliveTheirTakers: a queue pair that fails gives back nothing that others may still use.
+func TestSharedReceivesOutliveTheirTakers(t *testing.T) {
+	a, hub := newHost(t), newHost(t)
+	mem, big := a.memory(3*quantum, 0), hub.memory(3*quantum, 0)
+	pool := hub.shared(2)
+	withPool := func(c *driver.QueueConfig) { c.Shared = pool }
+	q1, q2, end1, end2 := a.pair(), a.pair(), hub.pair(withPool), hub.pair(withPool)
+	join(a, q1, hub, end1)
+	join(a, q2, hub, end2)
+	for tag := range driver.Tag(2) {
+		receive(t, pool, driver.Receive{Tag: tag, Span: span(big, 0, 3*quantum)})
+	}
+	if _, err := end1.PostReceive([]driver.Receive{{}}); err == nil {
+		t.Error("a queue pair with shared receives took one of its own")
+	}
+	post(t, q1, driver.Request{Tag: 7, Op: driver.OpSend, Span: span(mem, 0, 3*quantum)}) // takes receive 0, in part
+	ok(t, q1.Close())
+	hub.expect(0, driver.OpReceive, driver.Flushed)
+	post(t, q2, driver.Request{Tag: 8, Op: driver.OpSend, Span: span(mem, 0, 8)})
+	a.expect(8, driver.OpSend, driver.OK)
+	if c := hub.expect(1, driver.OpReceive, driver.OK); c.Queue != end2.Number() {
+		t.Errorf("arrived at queue pair %d, want %d", c.Queue, end2.Number())
+	}
+	// Both slots are free again.
+	receive(t, pool, driver.Receive{Tag: 3}, driver.Receive{Tag: 4})
+	if n, err := pool.PostReceive([]driver.Receive{{}}); n != 0 || err == nil {
+		t.Errorf("took %d receives too many, error %v", n, err)
+	}
+}
