@@ -77,8 +77,11 @@ func (b *Blocking) Wait(ctx context.Context, p *Pending) (verbs.Completion, erro
 	return p.result, verbs.CompletionError(&p.result)
 }
 
-// Do starts an operation and waits for its end.
+// Do starts an operation and waits for its end. If ctx is done already it starts nothing.
 func (b *Blocking) Do(ctx context.Context, start func(tag verbs.Tag) error) (verbs.Completion, error) {
+	if ctx.Err() != nil {
+		return verbs.Completion{}, fmt.Errorf("start an operation: %w", context.Cause(ctx))
+	}
 	p, err := b.Start(start)
 	if err != nil {
 		return verbs.Completion{}, err

@@ -261,6 +261,11 @@ func TestBlockingWaitsForItsOwn(t *testing.T) {
 	if _, err := b.Wait(ctx, &Pending{}); !errors.Is(err, refused) {
 		t.Errorf("a context that ends: %v", err)
 	}
+	started := false
+	_, err = b.Do(ctx, func(verbs.Tag) error { started = true; return nil })
+	if !errors.Is(err, refused) || started {
+		t.Errorf("a context that had ended: %v, started %t", err, started)
+	}
 }
 
 func TestCloseStopsItsGoroutine(t *testing.T) {

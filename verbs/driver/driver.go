@@ -45,8 +45,8 @@ type Device interface {
 // Domain groups what may meet: a queue pair reaches only memory of its own domain, at either end (InfiniBand:
 // protection domain).
 type Domain interface {
-	// Register makes b, which lies outside the Go heap, known to the NIC. LocalWrite need not be given: what a
-	// program registers it may also receive into.
+	// Register makes b, which lies outside the Go heap, known to the NIC. Access is about peers only: what a program
+	// registers it may use itself in every way.
 	Register(b []byte, access Access) (Memory, error)
 	NewQueuePair(QueueConfig) (QueuePair, error)
 	Close() error
@@ -86,8 +86,9 @@ type QueuePair interface {
 	// Reset flushes everything outstanding, returns the queue pair to New with a fresh Address, and completes as
 	// OpReset behind the last flushed completion.
 	Reset(tag Tag) error
-	// Close frees the queue pair in whatever state it is. What is outstanding is dropped without completions, and the
-	// peer's end goes to Error.
+	// Close frees the queue pair in whatever state it is. What is outstanding is dropped, and the peer's end goes to
+	// Error. Completions that were queued by then may still be polled, or not: package verbs drops them, and counts on
+	// the room that they took.
 	Close() error
 }
 
@@ -117,7 +118,7 @@ type Phantoms interface {
 // PhantomMemory is memory that remembers where its content came from instead of the content.
 type PhantomMemory interface {
 	Memory
-	// Mark declares n bytes from offset to be the bytes of the object id, beginning with the object's byte at.
+	// Mark declares n bytes from offset to be a piece of an object, beginning with the byte that origin names.
 	Mark(offset, n uint64, origin Origin)
 	// Origin says where n bytes from offset came from, if they are one unbroken piece of one object.
 	Origin(offset, n uint64) (Origin, bool)
