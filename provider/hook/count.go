@@ -45,6 +45,7 @@ func (c *Counter) Snapshot() Counts {
 	return counts
 }
 
+// completions opens a shard. It lives until its completion queue is closed.
 func (c *Counter) completions(inner completionParts) completionParts {
 	s := &shard{}
 	c.mu.Lock()
@@ -102,6 +103,7 @@ type shard struct {
 
 func (s *shard) add(cell int, n uint64) { s.cells[cell].Add(n) }
 
+// addTo adds the cells to a sum. Each cell is read once, so no count is ever seen to shrink.
 func (s *shard) addTo(sum *[cellCount]uint64) {
 	for i := range s.cells {
 		sum[i] += s.cells[i].Load()
@@ -121,6 +123,7 @@ func (s *shard) requests(list []driver.Request) {
 	}
 }
 
+// operations adds to the cells of one operation.
 func (s *shard) operations(op driver.Op, n, bytes uint64) {
 	i := opIndex(op)
 	s.add(cellOperations+i, n)
@@ -144,6 +147,7 @@ func (s *shard) completions(list []driver.Completion) {
 	}
 }
 
+// countedQueuePair counts what the device takes: a list that was refused in part counts in part.
 type countedQueuePair struct {
 	driver.QueuePair
 	shard *shard
@@ -163,6 +167,7 @@ func (q *countedQueuePair) PostReceive(list []driver.Receive) (int, error) {
 	return n, err
 }
 
+// countedReceives counts shared receives, with the completion queue of the queue pairs that take them.
 type countedReceives struct {
 	driver.SharedReceives
 	shard *shard
@@ -175,6 +180,7 @@ func (r *countedReceives) PostReceive(list []driver.Receive) (int, error) {
 	return n, err
 }
 
+// countedQueue counts polls. One that finds nothing adds to one cell only: it is what a spinning loop does most.
 type countedQueue struct {
 	driver.CompletionQueue
 	shard   *shard
@@ -198,6 +204,7 @@ func (q *countedQueue) Close() error {
 	return err
 }
 
+// countedWaiter counts sleeps, and calls that end them.
 type countedWaiter struct {
 	driver.Waiter
 	shard *shard

@@ -99,6 +99,7 @@ type pair struct {
 	what  string // what of counts; empty: nothing
 }
 
+// pairs are the rows of the table that are neither by operation nor by status.
 func (c *Counts) pairs() []pair {
 	return []pair{
 		{"doorbells", c.Doorbells, c.Requests, "requests"},
@@ -109,6 +110,7 @@ func (c *Counts) pairs() []pair {
 	}
 }
 
+// note is the text of the second number.
 func (p *pair) note() string {
 	if p.what == "" {
 		return ""

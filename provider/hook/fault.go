@@ -35,6 +35,7 @@ type faults struct {
 	kept     map[driver.Domain][]driver.Memory // by KeepMemory: still to be closed
 }
 
+// arm sorts a rule by what it does, so that an event is shown only to the rules that it may concern.
 func (f *faults) arm(rule Rule) {
 	a := &armed{Rule: rule}
 	switch {
@@ -68,6 +69,8 @@ func (f *faults) knows(lie Lie) bool { return len(f.lies[lie]) > 0 }
 // tells reports whether a lie is to be told about an event.
 func (f *faults) tells(lie Lie, e Event) bool { return struck(f.lies[lie], e) != nil }
 
+// kills calls the rules that kill at an event. A rule for requests, or for everything, looks at posts, any other at
+// completions, so that none sees an operation twice.
 func (f *faults) kills(e Event, posted bool) {
 	for _, a := range f.kill {
 		if watchesPosts := a.Op == driver.OpNone || a.Op.IsRequest(); watchesPosts == posted && a.strikes(e) {
@@ -76,6 +79,7 @@ func (f *faults) kills(e Event, posted bool) {
 	}
 }
 
+// admit refuses what the plan refuses, and widens the access that a lie widens.
 func (f *faults) admit(object Object, access driver.Access) (driver.Access, error) {
 	if f.invalid != nil {
 		return 0, f.invalid
@@ -94,7 +98,8 @@ func (f *faults) admit(object Object, access driver.Access) (driver.Access, erro
 }
 
 func (f *faults) completions(inner completionParts) completionParts {
-	q := &faultyQueue{CompletionQueue: inner.CompletionQueue, faults: f, pairs: map[uint32]*faultyQueuePair{}}
+	q := &faultyQueue{CompletionQueue: inner.CompletionQueue, waiter: inner.Waiter, faults: f,
+		pairs: map[uint32]*faultyQueuePair{}}
 	inner.CompletionQueue = q
 	if inner.Waiter != nil {
 		inner.Waiter = &faultyWaiter{inner.Waiter, q}
@@ -105,7 +110,8 @@ func (f *faults) completions(inner completionParts) completionParts {
 	return inner
 }
 
-func (f *faults) queuePair(inner driver.QueuePair, config driver.QueueConfig, own driver.CompletionQueue) driver.QueuePair {
+func (f *faults) queuePair(inner driver.QueuePair, config driver.QueueConfig,
+	own driver.CompletionQueue) driver.QueuePair {
 	q := own.(*faultyQueue)
 	p := &faultyQueuePair{QueuePair: inner, number: inner.Number(), faults: f, queue: q,
 		sent: make([]sent, 2*max(config.SendDepth, 1)), staged: make([]driver.Request, 0, max(config.SendDepth, 1))}

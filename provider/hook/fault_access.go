@@ -12,7 +12,7 @@ const earlyPolls = 16
 // setAccess changes the access of memory, or says so.
 func (f *faults) setAccess(m driver.MemoryAccess, queue *completionQueue, tag driver.Tag, access driver.Access) error {
 	c := driver.Completion{Tag: tag, Op: driver.OpMemoryAccess}
-	if f.tells(WidenMemoryAccess, eventOf(&c, 0)) {
+	if f.tells(WidenMemoryAccess, eventOf(&c)) {
 		access = driver.RemoteAll
 	}
 	q := queue.CompletionQueue.(*faultyQueue)
@@ -22,13 +22,13 @@ func (f *faults) setAccess(m driver.MemoryAccess, queue *completionQueue, tag dr
 // changeAccess makes a change of access, unless the plan has it ignored or made too late. The completion c says how a
 // change that succeeds is reported.
 func (q *faultyQueue) changeAccess(c driver.Completion, ignore Lie, p *faultyQueuePair, change func() error) error {
-	e := eventOf(&c, 0)
+	e := eventOf(&c)
 	if q.faults.tells(ignore, e) {
-		q.push(entry{Completion: c})
+		q.invent(c)
 		return nil
 	}
 	if q.faults.tells(EarlyAccess, e) {
-		q.push(entry{Completion: c})
+		q.invent(c)
 		q.later(earlyPolls, p, func() error {
 			q.swallow = append(q.swallow, c)
 			return change()
@@ -36,6 +36,14 @@ func (q *faultyQueue) changeAccess(c driver.Completion, ignore Lie, p *faultyQue
 		return nil
 	}
 	return change()
+}
+
+// invent reports a completion that the device did not make, and so did not announce either.
+func (q *faultyQueue) invent(c driver.Completion) {
+	q.push(entry{Completion: c})
+	if q.waiter != nil {
+		q.waiter.Wake()
+	}
 }
 
 // swallows reports whether a completion was reported before the device made it.

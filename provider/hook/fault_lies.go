@@ -38,16 +38,23 @@ func corrupt(p *faultyQueuePair, s *sent, r *driver.Request) {
 	if r.Op == driver.OpRead {
 		return
 	}
-	if b := p.faults.bytes(firstSpan(r)); len(b) > 0 {
-		s.flipped = b[:1]
-		b[0] ^= 1
-	}
+	s.flipped = firstSpan(r)
+	p.faults.flip(s.flipped)
 }
 
-func (s *sent) flipBack() {
-	if s.flipped != nil {
-		s.flipped[0] ^= 1
-		s.flipped = nil
+// flipBack repairs the source of a request that was corrupted.
+func (p *faultyQueuePair) flipBack(s *sent) {
+	p.faults.flip(s.flipped)
+	s.flipped = driver.Span{}
+}
+
+// flip flips a bit of the first byte under a span, if the span has one and its memory is still open.
+func (f *faults) flip(s driver.Span) {
+	if s.Length == 0 {
+		return
+	}
+	if b := f.bytes(s); b != nil {
+		b[0] ^= 1
 	}
 }
 
@@ -79,13 +86,14 @@ func (p *faultyQueuePair) completed(c driver.Completion) {
 	if s.told.has(UnconditionalSwap) && p.swapAgain(s, &c) {
 		return
 	}
-	switch {
+	switch silent := s.silent(c.Status); {
+	case silent && s.overtaken:
+		p.reportBehind()
+	case silent:
 	case s.overtook:
 		p.behind, p.hasBehind = c, true
-	case !s.silent(c.Status):
+	default:
 		p.queue.report(p, s, c)
-	case s.overtaken:
-		p.reportBehind()
 	}
 }
 
@@ -100,7 +108,7 @@ func (p *faultyQueuePair) reportBehind() {
 // restore makes a completion name the request that the program posted, and ends what was done to its memory.
 func (p *faultyQueuePair) restore(s *sent, c *driver.Completion) {
 	c.Tag, c.Op = s.request.Tag, s.request.Op
-	s.flipBack()
+	p.flipBack(s)
 	if s.told != 0 && c.Status == driver.OK {
 		c.Bytes = s.bytes
 		p.change(s)
@@ -112,19 +120,20 @@ func (p *faultyQueuePair) restore(s *sent, c *driver.Completion) {
 
 // change lies about what a request brought back.
 func (p *faultyQueuePair) change(s *sent) {
-	b := p.faults.bytes(s.request.Span)
 	switch {
-	case s.told.has(CorruptPayload) && s.request.Op == driver.OpRead && len(b) > 0:
-		b[0] ^= 1
-	case s.told.has(FetchAddNew) && len(b) == 8:
-		binary.NativeEndian.PutUint64(b, binary.NativeEndian.Uint64(b)+s.request.Swap)
+	case s.told.has(CorruptPayload) && s.request.Op == driver.OpRead:
+		p.faults.flip(s.request.Span)
+	case s.told.has(FetchAddNew):
+		if b := p.faults.bytes(s.request.Span); len(b) == 8 {
+			binary.NativeEndian.PutUint64(b, binary.NativeEndian.Uint64(b)+s.request.Swap)
+		}
 	}
 }
 
 // swapAgain posts a CompareSwap that did not swap once more, with the value it found. Meanwhile its completion, and
 // what comes behind it, waits. It reports whether that was needed.
 func (p *faultyQueuePair) swapAgain(s *sent, c *driver.Completion) bool {
-	if c.Status != driver.OK || !p.postSwap(s, s.request.Compare) {
+	if c.Status != driver.OK || !p.postSwap(s) {
 		return false
 	}
 	s.retried = true
@@ -136,7 +145,7 @@ func (p *faultyQueuePair) swapAgain(s *sent, c *driver.Completion) bool {
 
 // swappedAgain takes the completion of a repeated CompareSwap. The word may have changed again.
 func (p *faultyQueuePair) swappedAgain(s *sent, c *driver.Completion) {
-	if c.Status == driver.OK && p.postSwap(s, s.request.Compare) {
+	if c.Status == driver.OK && p.postSwap(s) {
 		return
 	}
 	s.retried = false
@@ -145,13 +154,13 @@ func (p *faultyQueuePair) swappedAgain(s *sent, c *driver.Completion) {
 
 // postSwap repeats a CompareSwap if it found something else than expected, and remembers what it expects now. The
 // room in the send queue is its own: the program does not know yet that it has completed.
-func (p *faultyQueuePair) postSwap(s *sent, expected uint64) bool {
+func (p *faultyQueuePair) postSwap(s *sent) bool {
 	b := p.faults.bytes(s.request.Span)
 	if len(b) != 8 {
 		return false
 	}
 	found := binary.NativeEndian.Uint64(b)
-	if found == expected {
+	if found == s.request.Compare {
 		return false
 	}
 	s.request.Compare = found

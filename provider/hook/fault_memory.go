@@ -28,6 +28,7 @@ func (d *faultyDomain) Close() error {
 	return d.Domain.Close()
 }
 
+// memory remembers the memory, so that lies reach its bytes by address.
 func (f *faults) memory(inner memoryParts, domain driver.Domain, owned bool) memoryParts {
 	m := &faultyMemory{inner.Memory, f, domain, owned}
 	f.mu.Lock()
@@ -37,6 +38,7 @@ func (f *faults) memory(inner memoryParts, domain driver.Domain, owned bool) mem
 	return inner
 }
 
+// faultyMemory is memory that may outlive its Close.
 type faultyMemory struct {
 	driver.Memory
 	faults *faults
@@ -59,6 +61,7 @@ func (m *faultyMemory) Close() error {
 	return m.Memory.Close()
 }
 
+// forget ends what lies may do to a memory: its bytes may be gone after Close.
 func (f *faults) forget(m *faultyMemory) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -22,7 +22,7 @@ type faultyQueuePair struct {
 	staged  []driver.Request
 	late    []driver.Request // by LateInline: not handed to the device yet
 
-	behind    driver.Completion // by SwapCompletions: to be reported behind the next one
+	behind    driver.Completion // by SwapCompletions and IgnoreFence: to be reported behind the next one
 	hasBehind bool
 	failed    bool // a request failed by its own fault since the last Reset
 	resetting bool // a Reset is under way
@@ -35,7 +35,7 @@ type sent struct {
 	bytes   uint32
 	fail    driver.Status // OK: not made to fail
 	told    lieSet        // about this request
-	flipped []byte        // by CorruptPayload: the byte to flip back
+	flipped driver.Span   // by CorruptPayload: the source, until it is repaired
 	retried bool          // by UnconditionalSwap: posted again with what was found
 	// By IgnoreFence: this one has gone in front of the request before it, or was overtaken by the one behind it.
 	overtook, overtaken bool
@@ -51,6 +51,8 @@ func (s *sent) silent(status driver.Status) bool {
 // lieSet is a set of lies.
 type lieSet uint64
 
+const _ = uint(64 - lieCount) // they must fit
+
 func (s *lieSet) add(l Lie)     { *s |= 1 << l }
 func (s lieSet) has(l Lie) bool { return s&(1<<l) != 0 }
 
@@ -58,7 +60,7 @@ func (p *faultyQueuePair) Post(list []driver.Request) (int, error) {
 	if most := len(p.sent) / 2; len(list) > most {
 		return 0, fmt.Errorf("hook: %d requests at once for a send queue of %d", len(list), most)
 	}
-	p.staged = p.staged[:0]
+	p.staged = p.staged[:0] // the program's list is not ours to change
 	late := len(p.late) > 0
 	for i := range list {
 		s := p.ticket(&list[i])
@@ -143,7 +145,7 @@ func (p *faultyQueuePair) settlePost(taken int) {
 	for i := range p.staged {
 		s := p.find(p.staged[i].Tag)
 		if i >= taken || s.request.Flags.Has(driver.Inline) {
-			s.flipBack()
+			p.flipBack(s)
 		}
 		if i >= taken {
 			s.ticket = 0
@@ -154,6 +156,7 @@ func (p *faultyQueuePair) settlePost(taken int) {
 	}
 }
 
+// postLater keeps a list until the next Poll, in memory of its own: More is the program's again when Post returns.
 func (p *faultyQueuePair) postLater(list []driver.Request) {
 	if len(p.late) == 0 {
 		p.queue.later(0, p, p.postLate)
@@ -164,6 +167,7 @@ func (p *faultyQueuePair) postLater(list []driver.Request) {
 	}
 }
 
+// postLate hands over what was kept. The program was told that it is posted, so an error comes out of Poll.
 func (p *faultyQueuePair) postLate() error {
 	list := p.late
 	p.late = nil
@@ -207,12 +211,13 @@ func (p *faultyQueuePair) State() driver.State {
 
 func (p *faultyQueuePair) SetAccess(tag driver.Tag, access driver.Access) error {
 	c := driver.Completion{Tag: tag, Queue: p.number, Op: driver.OpQueueAccess}
-	if p.faults.tells(WidenQueueAccess, eventOf(&c, 0)) {
+	if p.faults.tells(WidenQueueAccess, eventOf(&c)) {
 		access = driver.RemoteAll
 	}
 	return p.queue.changeAccess(c, IgnoreQueueAccess, p, func() error { return p.QueuePair.SetAccess(tag, access) })
 }
 
+// Reset flushes late requests too, so they are posted first.
 func (p *faultyQueuePair) Reset(tag driver.Tag) error {
 	if err := p.postLate(); err != nil {
 		return err
@@ -227,6 +232,9 @@ func (p *faultyQueuePair) Reset(tag driver.Tag) error {
 
 func (p *faultyQueuePair) Close() error {
 	p.queue.forget(p)
+	for i := range p.sent {
+		p.flipBack(&p.sent[i])
+	}
 	return p.QueuePair.Close()
 }
 

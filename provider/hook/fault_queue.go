@@ -13,6 +13,7 @@ const pollBatch = 64
 // faultyQueue takes completions from the device into a backlog, changes them on the way, and reports from there.
 type faultyQueue struct {
 	driver.CompletionQueue
+	waiter driver.Waiter // the one inside, nil if it cannot be slept on
 	faults *faults
 	pairs  map[uint32]*faultyQueuePair // open queue pairs by number
 
@@ -47,6 +48,7 @@ func (q *faultyQueue) Poll(into []driver.Completion) (int, error) {
 	return q.drain(into), err
 }
 
+// pull moves what the device has to the backlog.
 func (q *faultyQueue) pull() error {
 	n, err := q.CompletionQueue.Poll(q.scratch[:])
 	for _, c := range q.scratch[:n] {
@@ -60,7 +62,8 @@ func (q *faultyQueue) take(c driver.Completion) {
 	p := q.pairs[c.Queue]
 	switch {
 	case q.swallows(&c):
-	case p != nil && c.Op.IsRequest():
+	case p == nil && (c.Op.IsRequest() || c.Op.IsReceive()): // its queue pair is closed: nobody knows its tag
+	case c.Op.IsRequest():
 		p.completed(c)
 	default:
 		q.report(p, nil, c)
@@ -70,6 +73,7 @@ func (q *faultyQueue) take(c driver.Completion) {
 	}
 }
 
+// drain reports from the backlog, in order, up to the first completion that is held.
 func (q *faultyQueue) drain(into []driver.Completion) int {
 	n := 0
 	for n < len(into) && n < len(q.backlog) && q.due(&q.backlog[n]) {

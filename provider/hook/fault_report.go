@@ -72,14 +72,14 @@ func otherOp(op driver.Op) driver.Op {
 	return driver.OpSend
 }
 
-func eventOf(c *driver.Completion, flags driver.Flags) Event {
-	return Event{Op: c.Op, Flags: flags, Queue: c.Queue, Tag: c.Tag, Bytes: uint64(c.Bytes), Status: c.Status}
+func eventOf(c *driver.Completion) Event {
+	return Event{Op: c.Op, Queue: c.Queue, Tag: c.Tag, Bytes: uint64(c.Bytes), Status: c.Status}
 }
 
 // report puts a completion in the backlog as the plan wants it. p is its queue pair, nil if it has none; s is its
 // request, nil if it is not of a request.
 func (q *faultyQueue) report(p *faultyQueuePair, s *sent, c driver.Completion) {
-	e := eventOf(&c, 0)
+	e := eventOf(&c)
 	e.control = !c.Op.IsRequest() && !c.Op.IsReceive()
 	if s != nil {
 		e.Flags = s.request.Flags

@@ -44,6 +44,7 @@ func (w *faultyWaiter) sleep(until clock.Time, spin time.Duration) error {
 	return nil
 }
 
+// Wake may be called from any goroutine, so it looks at nothing but the plan.
 func (w *faultyWaiter) Wake() {
 	if !w.queue.faults.tells(LostWake, Event{}) {
 		w.Waiter.Wake()
@@ -64,6 +65,7 @@ func (d faultyDriven) Drive(runner driver.Runner) {
 	d.Driven.Drive(faultyRunner{runner, d.queue})
 }
 
+// faultyRunner asks for a turn when the backlog needs one, which the device inside cannot know.
 type faultyRunner struct {
 	driver.Runner
 	queue *faultyQueue

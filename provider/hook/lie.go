@@ -50,7 +50,7 @@ const (
 
 	// Told when a program sleeps.
 
-	LateWait // Wait returns only at its deadline
+	LateWait // Wait returns only at its deadline, or not at all if it has none
 	LostWake // Wake does nothing
 
 	lieCount

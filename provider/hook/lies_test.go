@@ -160,6 +160,41 @@ func TestFlushAfterReset(t *testing.T) {
 	}
 }
 
+// TestCorruptionEndsWithThePair: a request that never completes leaves its source as it was.
+func TestCorruptionEndsWithThePair(t *testing.T) {
+	r := lying(t, CorruptPayload)
+	before := word(r.mine)
+	q := r.request(1, driver.OpWrite, 0)
+	q.After = driver.Arrival{Queue: r.b.Number(), Count: 1}
+	r.post(r.a, q)
+	if word(r.mine) == before {
+		t.Error("the source was not corrupted")
+	}
+	closeAll(t, r.a)
+	if word(r.mine) != before {
+		t.Error("the source was not repaired")
+	}
+}
+
+// TestInventedCompletionWakes: nothing inside announces it, so the wrapper must.
+func TestInventedCompletionWakes(t *testing.T) {
+	r := lying(t, IgnoreQueueAccess)
+	if err := r.a.SetAccess(1, 0); err != nil {
+		t.Fatal(err)
+	}
+	if got := r.fake.pairs[r.a.Number()].queue.wakes.Load(); got != 1 {
+		t.Errorf("woke %d times", got)
+	}
+}
+
+// TestClosedPairIsNotReported: the tags inside mean nothing to the program.
+func TestClosedPairIsNotReported(t *testing.T) {
+	r := faulty(t)
+	r.post(r.a, r.request(1, driver.OpWrite, 0))
+	closeAll(t, r.a)
+	r.expect()
+}
+
 // TestBytesByKey: addresses need not be unique among memories, with their key they are.
 func TestBytesByKey(t *testing.T) {
 	r := faulty(t)

@@ -23,7 +23,7 @@ type Plan struct {
 type Rule struct {
 	Op    driver.Op          // OpNone: every data operation
 	Queue uint32             // number of a queue pair; 0: every one
-	Match func(e Event) bool // nil: every event
+	Match func(e Event) bool // nil: every event; called from every goroutine that uses the device
 	Nth   uint64             // strike at this event only
 	Every uint64             // strike at each so manieth event
 
@@ -42,7 +42,9 @@ type Rule struct {
 	Lie    Lie
 }
 
-// Event is what a rule looks at: a request about to be posted, or a completion about to be reported.
+// Event is what a rule looks at: a request about to be posted, a completion about to be reported, a list of receives
+// (OpReceive) or a change of access (OpQueueAccess, OpMemoryAccess). What does not apply is zero: all of it when memory
+// is closed and when a program sleeps.
 type Event struct {
 	Op     driver.Op
 	Flags  driver.Flags // of a request
@@ -101,6 +103,7 @@ type armed struct {
 // strikes counts an event that matches, and reports whether it is the rule's turn.
 func (a *armed) strikes(e Event) bool { return a.matches(e) && a.turn() }
 
+// matches looks at everything but the count.
 func (a *armed) matches(e Event) bool {
 	if a.Op == driver.OpNone && e.control || a.Op != driver.OpNone && a.Op != e.Op {
 		return false
@@ -108,6 +111,7 @@ func (a *armed) matches(e Event) bool {
 	return (a.Queue == 0 || a.Queue == e.Queue) && (a.Match == nil || a.Match(e))
 }
 
+// turn counts an event and reports whether Nth and Every let the rule strike.
 func (a *armed) turn() bool {
 	n := a.seen.Add(1)
 	switch {

@@ -51,11 +51,13 @@ type spanKey struct {
 	quiet   bool // a Quiet request may leave no completion, so it must not stand in the way of others
 }
 
+// pairing is the state of one pass over the records.
 type pairing struct {
 	spans []Span
 	open  map[spanKey][]int // spans that lack a later stage, oldest first
 }
 
+// add puts a record where it belongs.
 func (p *pairing) add(r *Record) {
 	key := spanKey{r.Queue, r.Tag, r.Op.IsReceive(), r.Flags.Has(driver.Quiet)}
 	switch r.Stage {
@@ -72,6 +74,7 @@ func (p *pairing) add(r *Record) {
 	}
 }
 
+// begin opens a span of which no moment is known yet.
 func (p *pairing) begin(key spanKey, r *Record) *Span {
 	never := clock.Never
 	p.spans = append(p.spans, Span{r.Tag, r.Queue, r.Bytes, r.Op, r.Status, never, never, never})

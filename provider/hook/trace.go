@@ -97,7 +97,7 @@ func (t *Tracer) Dump(w io.Writer) error {
 	return nil
 }
 
-// put needs the lock.
+// put writes over the oldest record when the ring is full. It needs the lock.
 func (t *Tracer) put(r Record) {
 	t.ring[t.written%uint64(len(t.ring))] = r
 	t.written++
@@ -113,6 +113,7 @@ func (t *Tracer) posted(queue uint32, list []driver.Request, called, returned cl
 	}
 }
 
+// postedReceives records the two stages of each receive of a list.
 func (t *Tracer) postedReceives(queue uint32, list []driver.Receive, called, returned clock.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -122,7 +123,7 @@ func (t *Tracer) postedReceives(queue uint32, list []driver.Receive, called, ret
 	}
 }
 
-// called needs the lock.
+// called records a call and its return. It needs the lock.
 func (t *Tracer) called(r Record, called, returned clock.Time) {
 	r.Stage, r.At = Called, called
 	t.put(r)
@@ -130,6 +131,7 @@ func (t *Tracer) called(r Record, called, returned clock.Time) {
 	t.put(r)
 }
 
+// completed records what one Poll found.
 func (t *Tracer) completed(list []driver.Completion, at clock.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -15,9 +15,10 @@ func (t *Tracer) shared(inner driver.SharedReceives, _ driver.CompletionQueue) d
 	return &tracedReceives{inner, t}
 }
 
+// tracedQueuePair stamps a call before and after it is passed on. The clock is read twice for a list, however long.
 type tracedQueuePair struct {
 	driver.QueuePair
-	number uint32
+	number uint32 // kept here: asking the device would stand in the stamped interval
 	tracer *Tracer
 }
 
@@ -62,6 +63,7 @@ func (q *tracedQueuePair) control(op driver.Op, tag driver.Tag, call func() erro
 	return nil
 }
 
+// tracedReceives stamps shared receives. Which queue pair will take one is not known yet, so they carry number 0.
 type tracedReceives struct {
 	driver.SharedReceives
 	tracer *Tracer
@@ -74,6 +76,8 @@ func (r *tracedReceives) PostReceive(list []driver.Receive) (int, error) {
 	return n, err
 }
 
+// tracedQueue stamps what a Poll found, all with the moment when the Poll returned. One that found nothing leaves no
+// record: it would soon push everything else out of the ring.
 type tracedQueue struct {
 	driver.CompletionQueue
 	tracer *Tracer

@@ -59,6 +59,8 @@ type completionQueue struct {
 // unwrap survives the assembly of parts, where the type does not.
 func (q *completionQueue) unwrap() *completionQueue { return q }
 
+// completionQueue finds the wrapper of a completion queue that is handed back in. A stranger is an error, not a panic: to
+// mix up two devices is easily done.
 func (d *device) completionQueue(handed driver.CompletionQueue) (*completionQueue, error) {
 	if q, ok := handed.(interface{ unwrap() *completionQueue }); ok && q.unwrap().device == d {
 		return q.unwrap(), nil
@@ -73,6 +75,7 @@ type sharedReceives struct {
 	device                *device
 }
 
+// sharedReceives finds the shared receives inside those that are handed back in; nil stands for none.
 func (d *device) sharedReceives(handed driver.SharedReceives) (driver.SharedReceives, error) {
 	if handed == nil {
 		return nil, nil
