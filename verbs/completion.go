@@ -93,10 +93,13 @@ func (c *CompletionQueue) Poll(into []Completion) (int, error) {
 		if broken != nil && err == nil {
 			err = broken
 		}
-		if keep {
-			into[kept] = into[i]
-			kept++
+		if !keep {
+			continue
 		}
+		if kept != i {
+			into[kept] = into[i]
+		}
+		kept++
 	}
 	return kept, err
 }

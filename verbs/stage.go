@@ -13,39 +13,52 @@ import (
 
 // Send sends the bytes of from to the peer, into the next receive it has posted.
 func (q *QueuePair) Send(tag Tag, from Span, flags Flags) error {
-	return q.Stage(&Request{Tag: tag, Op: OpSend, Flags: flags, Span: from})
+	r := q.draft(OpSend, flags, from)
+	return q.commit(r, tag)
 }
 
 // SendImm is Send with a number that the receiver sees in its completion.
 func (q *QueuePair) SendImm(tag Tag, from Span, imm uint32, flags Flags) error {
-	return q.Stage(&Request{Tag: tag, Op: OpSendImm, Flags: flags, Span: from, Imm: imm})
+	r := q.draft(OpSendImm, flags, from)
+	r.Imm = imm
+	return q.commit(r, tag)
 }
 
 // Write puts the bytes of from at the beginning of to. The peer is not told.
 func (q *QueuePair) Write(tag Tag, from Span, to RemoteSpan, flags Flags) error {
-	return q.Stage(&Request{Tag: tag, Op: OpWrite, Flags: flags, Span: from, Remote: to})
+	r := q.draft(OpWrite, flags, from)
+	r.Remote = to
+	return q.commit(r, tag)
 }
 
 // WriteImm is Write, and then tells the peer a number: it takes a receive there, whose memory stays untouched.
 func (q *QueuePair) WriteImm(tag Tag, from Span, to RemoteSpan, imm uint32, flags Flags) error {
-	return q.Stage(&Request{Tag: tag, Op: OpWriteImm, Flags: flags, Span: from, Remote: to, Imm: imm})
+	r := q.draft(OpWriteImm, flags, from)
+	r.Remote, r.Imm = to, imm
+	return q.commit(r, tag)
 }
 
 // Read fetches as many bytes as into has from the beginning of from.
 func (q *QueuePair) Read(tag Tag, into Span, from RemoteSpan, flags Flags) error {
-	return q.Stage(&Request{Tag: tag, Op: OpRead, Flags: flags, Span: into, Remote: from})
+	r := q.draft(OpRead, flags, into)
+	r.Remote = from
+	return q.commit(r, tag)
 }
 
 // CompareSwap puts swap into the word at, if compare is there, in one indivisible step. The word's old value comes into
 // old, 8 bytes. Both are aligned to 8.
 func (q *QueuePair) CompareSwap(tag Tag, old Span, at RemoteSpan, compare, swap uint64, flags Flags) error {
-	return q.Stage(&Request{Tag: tag, Op: OpCompareSwap, Flags: flags, Span: old, Remote: at, Compare: compare, Swap: swap})
+	r := q.draft(OpCompareSwap, flags, old)
+	r.Remote, r.Compare, r.Swap = at, compare, swap
+	return q.commit(r, tag)
 }
 
 // FetchAdd adds to the word at in one indivisible step. The word's old value comes into old, 8 bytes. Both are aligned
 // to 8.
 func (q *QueuePair) FetchAdd(tag Tag, old Span, at RemoteSpan, add uint64, flags Flags) error {
-	return q.Stage(&Request{Tag: tag, Op: OpFetchAdd, Flags: flags, Span: old, Remote: at, Swap: add})
+	r := q.draft(OpFetchAdd, flags, old)
+	r.Remote, r.Swap = at, add
+	return q.commit(r, tag)
 }
 
 // Receive makes into ready for one incoming message. It is also staged.
@@ -56,30 +69,54 @@ func (q *QueuePair) Receive(tag Tag, into Span) error {
 // Stage stages a request given in full: gathered from several pieces, or chained to an Arrival. The request and its
 // slices are the caller's again when it returns.
 func (q *QueuePair) Stage(r *Request) error {
+	draft := q.draft(r.Op, r.Flags, r.Span)
+	draft.Imm, draft.Remote, draft.Compare, draft.Swap, draft.After = r.Imm, r.Remote, r.Compare, r.Swap, r.After
+	if len(r.More) > 0 {
+		draft.More = r.More
+	}
+	return q.commit(draft, r.Tag)
+}
+
+// draft is the place of the next request behind the staged ones. A request is written where it stays, field by field:
+// built elsewhere and copied, it would cost twice as much.
+func (q *QueuePair) draft(op Op, flags Flags, span Span) *Request {
+	n := len(q.stagedRequests)
+	if n == cap(q.stagedRequests) {
+		q.stagedRequests = append(q.stagedRequests, Request{})[:n]
+	}
+	r := &q.stagedRequests[:n+1][n]
+	r.Op, r.Flags, r.Span = op, flags, span
+	r.After = Arrival{}
+	if r.More != nil {
+		r.More = nil
+	}
+	return r
+}
+
+// commit stages the draft under the program's tag, or says why not.
+func (q *QueuePair) commit(r *Request, tag Tag) error {
 	if q.phase != phaseConnected || q.requests.outstanding() >= q.config.SendDepth {
 		return q.refuse(r.Op)
 	}
 	if err := q.check(r); err != nil {
 		return err
 	}
-	flags := r.Flags
-	swallow := flags&Quiet != 0
+	swallow := r.Flags&Quiet != 0
 	if swallow && q.quietRun+1 >= (q.config.SendDepth+1)/2 {
 		// Half the queue is Quiet. Without a sign of life the queue would fill up with requests whose end nobody hears
 		// of, so one is signaled and its completion swallowed.
-		flags &^= Quiet
+		r.Flags &^= Quiet
 	}
 	q.quietRun++
-	if flags&Quiet == 0 {
+	if r.Flags&Quiet == 0 {
 		q.quietRun = 0
 	}
-	sequence := q.requests.push(posted{tag: r.Tag, signaled: flags&Quiet == 0, swallow: swallow})
-	q.stagedRequests = append(q.stagedRequests, *r)
-	staged := &q.stagedRequests[len(q.stagedRequests)-1]
-	staged.Tag, staged.Flags = makeToken(kindRequest, q.slot, q.generation, sequence), flags
+	sequence := q.requests.push(posted{tag: tag, signaled: r.Flags&Quiet == 0, swallow: swallow})
+	r.Tag = makeToken(kindRequest, q.slot, q.generation, sequence)
 	if len(r.More) > 0 {
-		staged.More = q.keepPieces(r.More)
+		r.More = q.keepPieces(r.More)
 	}
+	q.stagedRequests = q.stagedRequests[:len(q.stagedRequests)+1]
 	q.list()
 	return nil
 }
