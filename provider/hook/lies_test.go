@@ -115,6 +115,14 @@ func TestQuietFence(t *testing.T) {
 	}
 }
 
+// TestTwoFences: only one request overtakes a Read, so that the completions can be put in order again.
+func TestTwoFences(t *testing.T) {
+	r := lying(t, IgnoreFence)
+	r.post(r.a, r.request(1, driver.OpRead, 0), r.request(2, driver.OpWrite, driver.Fence),
+		r.request(3, driver.OpWrite, driver.Fence))
+	r.expect(end{1, driver.OpRead, 0}, end{2, driver.OpWrite, 0}, end{3, driver.OpWrite, 0})
+}
+
 // TestLateInlineKeepsOrder: what is posted behind a late request is late too.
 func TestLateInlineKeepsOrder(t *testing.T) {
 	r := lying(t, LateInline)
@@ -209,6 +217,10 @@ func TestBytesByKey(t *testing.T) {
 	}
 	if b := r.a.(*faultyQueuePair).faults.bytes(span(r.mine, rigBytes-1, 2)); b != nil {
 		t.Errorf("found %d bytes beyond the end", len(b))
+	}
+	closeAll(t, r.mine)
+	if b := r.a.(*faultyQueuePair).faults.bytes(span(r.mine, 8, 4)); b != nil {
+		t.Errorf("found %d bytes in closed memory", len(b))
 	}
 }
 

@@ -129,6 +129,15 @@ func TestRingKeepsTheYoungest(t *testing.T) {
 	}
 }
 
+func TestTracesOnlyWhatWasTaken(t *testing.T) {
+	r, tracer := tracedRig(t, 100)
+	r.fake.pairs[r.a.Number()].full = true
+	r.a.Post([]driver.Request{r.request(1, driver.OpWrite, 0), r.request(2, driver.OpWrite, 0)})
+	if got := ended(tracer.Spans()); len(got) != 1 || got[0].Tag != 1 {
+		t.Errorf("spans %+v", got)
+	}
+}
+
 func TestDump(t *testing.T) {
 	r, tracer := tracedRig(t, 3)
 	r.post(r.a, r.request(42, driver.OpWrite, 0))
