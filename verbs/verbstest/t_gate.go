@@ -1,0 +1,197 @@
+package verbstest
+
+import (
+	"github.com/weft-fabric/weft/verbs"
+)
+
+var gateTests = []Test{
+	{"RefusedWithoutBothGates", "An operation needs the access of the memory and of the queue pair; without either it is refused and nothing lands.",
+		0, testGates},
+	{"RefusedOutsideItsBytes", "A capability reaches only its bytes, and only with its own key.", 0, testCapability},
+	{"RefusedInAnotherDomain", "A queue pair reaches only memory of its own domain.", 0, testForeignDomain},
+	{"RefusedAfterMemoryClose", "A capability dies with its memory.", 0, testClosedMemory},
+	{"LocalSpansAreChecked", "A local span outside memory of the queue pair's domain ends as LocalProtection.", 0,
+		testLocalSpans},
+	{"KeysCannotBeGuessed", "Keys of memories made one after the other do not resemble each other.", StrongKeys,
+		testKeys},
+}
+
+// gate is a stage for refusals: one device at each end, and a fresh connection for each case.
+type gate struct {
+	t      *T
+	a, b   *node
+	ma     *mem
+	target *mem
+}
+
+func (t *T) gate() *gate {
+	t.Helper()
+	g := &gate{t: t, a: t.open("a"), b: t.open("b")}
+	g.ma = g.a.memory(4096, 0)
+	return g
+}
+
+// refused posts one request over a new connection and checks everything that a refusal means: the status, what was
+// behind it, both ends' states, and that the target's memory is as it was.
+func (g *gate) refused(what string, memory, queue verbs.Access, op verbs.Op, forge func(*verbs.Request)) {
+	g.t.Helper()
+	g.target = g.b.memory(4096, memory)
+	g.target.fill(0, 4096, 9)
+	before := g.target.checksum(0, 4096)
+	qa, qb := g.a.pair(OpenPair{SendDepth: 8}), g.b.pair(OpenPair{Access: queue})
+	g.t.connect(qa, qb)
+	qb.receive(verbs.Receive{Tag: 1}, verbs.Receive{Tag: 2})
+	r := request(op, 0, g.ma.span(0, 8), g.target.remote(1024, 8))
+	if forge != nil {
+		forge(&r)
+	}
+	qa.post(r, request(verbs.OpSend, 1, g.ma.span(0, 0), verbs.RemoteSpan{}))
+	ended := qa.requests(2)
+	if !ended[0].Status.Refused() || ended[1].Status != verbs.Flushed {
+		g.t.Fatalf("%s: ended as %v and, behind it, %v; want a refusal and Flushed", what, ended[0].Status, ended[1].Status)
+	}
+	g.t.statuses(what+": receives of the target", qb.receives(2), verbs.Flushed, verbs.Flushed)
+	qa.untilState(verbs.Error)
+	qb.untilState(verbs.Error)
+	if g.target.checksum(0, 4096) != before {
+		g.t.Fatalf("%s: it was refused, and landed", what)
+	}
+	qa.close()
+	qb.close()
+}
+
+// allowed checks that the same request succeeds when nothing is wrong with it.
+func (g *gate) allowed(memory, queue verbs.Access, op verbs.Op) {
+	g.t.Helper()
+	g.target = g.b.memory(4096, memory)
+	qa, qb := g.a.pair(OpenPair{SendDepth: 8}), g.b.pair(OpenPair{Access: queue})
+	g.t.connect(qa, qb)
+	qb.receive(verbs.Receive{Tag: 1})
+	qa.post(request(op, 0, g.ma.span(0, 8), g.target.remote(1024, 8)))
+	if c := qa.requests(1)[0]; c.Status != verbs.OK {
+		g.t.Fatalf("%v of memory that allows %v through a queue pair that allows %v ended %v", op, memory, queue, c.Status)
+	}
+	qa.close()
+	qb.close()
+}
+
+var remoteOps = []verbs.Op{verbs.OpWrite, verbs.OpWriteImm, verbs.OpRead, verbs.OpCompareSwap, verbs.OpFetchAdd}
+
+// An operation needs the access of the memory and of the queue pair.
+func testGates(t *T) {
+	g := t.gate()
+	for _, op := range remoteOps {
+		needs := op.Needs()
+		without := verbs.RemoteAll &^ needs
+		g.allowed(needs, needs, op)
+		g.refused(op.String()+" that the memory does not allow", without, verbs.RemoteAll, op, nil)
+		g.refused(op.String()+" that the queue pair does not allow", verbs.RemoteAll, without, op, nil)
+	}
+	g.refused("write where nothing is allowed", 0, 0, verbs.OpWrite, nil)
+}
+
+// A capability reaches only its bytes, and only with its own key.
+func testCapability(t *T) {
+	g := t.gate()
+	for _, c := range []struct {
+		what  string
+		forge func(r *verbs.Request)
+	}{
+		{"one byte before the memory", func(r *verbs.Request) { r.Remote.Address = g.target.region.Address - 1 }},
+		{"one byte behind the memory", func(r *verbs.Request) { r.Remote.Address = g.target.region.Address + 4096 - 7 }},
+		{"just behind the memory", func(r *verbs.Request) { r.Remote.Address = g.target.region.Address + 4096 }},
+		{"around the end of addresses", func(r *verbs.Request) { r.Remote.Address = ^uint64(0) - 3 }},
+		{"address zero", func(r *verbs.Request) { r.Remote.Address = 0 }},
+		{"key zero", func(r *verbs.Request) { r.Remote.Key = 0 }},
+		{"one key further", func(r *verbs.Request) { r.Remote.Key++ }},
+		{"all bits of the key", func(r *verbs.Request) { r.Remote.Key = ^uint64(0) }},
+		{"the local key", func(r *verbs.Request) { r.Remote.Key = uint64(g.target.region.LocalKey) }},
+	} {
+		for _, op := range []verbs.Op{verbs.OpWrite, verbs.OpRead} {
+			g.refused(op.String()+": "+c.what, verbs.RemoteAll, verbs.RemoteAll, op, c.forge)
+		}
+	}
+	for _, offset := range []uint64{4096, ^uint64(7)} {
+		g.refused("atomic outside", verbs.RemoteAll, verbs.RemoteAll, verbs.OpFetchAdd,
+			func(r *verbs.Request) { r.Remote.Address = g.target.region.Address + offset })
+	}
+}
+
+// A queue pair reaches only memory of its own domain.
+func testForeignDomain(t *T) {
+	g := t.gate()
+	domain := g.b.do(OpenDomain{}).ID
+	foreign := g.b.memoryIn(domain, 4096, verbs.RemoteAll)
+	foreign.fill(0, 4096, 3)
+	before := foreign.checksum(0, 4096)
+	for _, op := range remoteOps {
+		g.refused(op.String()+" with a key of another domain", verbs.RemoteAll, verbs.RemoteAll, op,
+			func(r *verbs.Request) { r.Remote = foreign.remote(0, 8) })
+	}
+	if foreign.checksum(0, 4096) != before {
+		t.Fatalf("a refused operation landed in another domain")
+	}
+}
+
+// A capability dies with its memory. Its place may be taken by other memory meanwhile, which it does not reach either.
+func testClosedMemory(t *T) {
+	g := t.gate()
+	for _, op := range remoteOps {
+		old := g.b.memory(4096, verbs.RemoteAll)
+		old.close()
+		g.refused(op.String()+" after Close", verbs.RemoteAll, verbs.RemoteAll, op,
+			func(r *verbs.Request) { r.Remote = old.remote(0, 8) })
+	}
+}
+
+// A local span outside memory of the queue pair's domain ends as LocalProtection.
+func testLocalSpans(t *T) {
+	w := t.wire()
+	foreign := w.a.memoryIn(w.a.do(OpenDomain{}).ID, 4096, 0)
+	closed := w.a.memory(4096, 0)
+	closed.close()
+	first, last := w.ma.span(0, 8), w.ma.span(wireMemory-8, 8)
+	first.Address--
+	last.Address++
+	garbage := w.ma.span(0, 8)
+	garbage.Key ^= 0x5a5a
+	w.mb.fill(0, 4096, 1)
+	before := w.mb.checksum(0, 4096)
+	for _, c := range []struct {
+		what string
+		span verbs.Span
+	}{
+		{"one byte before its memory", first}, {"one byte behind its memory", last}, {"another key", garbage},
+		{"memory of another domain", foreign.span(0, 8)}, {"closed memory", closed.span(0, 8)},
+	} {
+		for _, op := range []verbs.Op{verbs.OpWrite, verbs.OpSend, verbs.OpRead} {
+			w.qb.receive(verbs.Receive{Tag: 1, Span: w.mb.span(0, 8)})
+			w.qa.post(request(op, 0, c.span, w.mb.remote(0, 8)), request(verbs.OpWrite, 1, w.ma.span(0, 8), w.mb.remote(0, 8)))
+			t.statuses(op.String()+" with a span of "+c.what, w.qa.requests(2), verbs.LocalProtection, verbs.Flushed)
+			w.qa.untilState(verbs.Error)
+			w.reconnect()
+			t.statuses("receive", w.qb.receives(1), verbs.Flushed)
+		}
+	}
+	if w.mb.checksum(0, 4096) != before {
+		t.Fatalf("a request without a valid source has landed")
+	}
+}
+
+// Keys of memories made one after the other do not resemble each other.
+func testKeys(t *T) {
+	a := t.open("a")
+	seen := map[uint64]bool{}
+	var all, any uint64 = ^uint64(0), 0
+	for range 64 {
+		key := a.memory(8, 0).region.RemoteKey
+		if seen[key] {
+			t.Fatalf("two memories have the key %#x", key)
+		}
+		seen[key] = true
+		all, any = all&key, any|key
+	}
+	if all != 0 || any != ^uint64(0) {
+		t.Fatalf("of 64 keys, bits %#x were always set and bits %#x never: they are not random", all, ^any)
+	}
+}

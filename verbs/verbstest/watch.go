@@ -1,0 +1,85 @@
+package verbstest
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// Watch starts to look at words that a peer writes, many times each turn, and complains about what must never be seen.
+// Result: ID.
+//
+// The word at Offset must never go back. With Halves its two halves must be equal. If Guards is not 0, it is a flag: when
+// it holds f, none of the Guards words from GuardsAt may hold less than f, because they were written before it.
+type Watch struct {
+	Memory   int
+	Offset   int
+	Halves   bool
+	GuardsAt int
+	Guards   int
+}
+
+// looks is how often a watcher looks in one turn: enough to meet a writer in the middle of its work.
+const looks = 64
+
+type watch struct {
+	Watch
+	memory    *verbs.Memory
+	last      uint64
+	changes   uint64
+	complaint string
+}
+
+func (c Watch) carryOut(a *agent) (Result, error) {
+	m, err := a.memories.get(c.Memory)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{ID: a.watches.put(&watch{Watch: c, memory: m})}, nil
+}
+
+func (w *watch) look() {
+	for range looks {
+		now := w.memory.Load64(w.Offset)
+		switch {
+		case now < w.last:
+			w.complain("the word went back from %#x to %#x", w.last, now)
+		case w.Halves && now>>32 != now&0xffffffff:
+			w.complain("the word was torn: %#x", now)
+		case now == w.last:
+			continue
+		}
+		w.last = now
+		w.changes++
+		w.checkGuards(now)
+	}
+}
+
+func (w *watch) checkGuards(flag uint64) {
+	for i := range w.Guards {
+		if got := w.memory.Load64(w.GuardsAt + 8*i); got < flag {
+			w.complain("the flag was %d while word %d of what it guards was %d", flag, i, got)
+		}
+	}
+}
+
+func (w *watch) complain(format string, args ...any) {
+	if w.complaint == "" {
+		w.complaint = fmt.Sprintf(format, args...)
+	}
+}
+
+// WatchState asks what a watcher has seen. Result: Word, how many changes; Text, its complaint if it has one.
+type WatchState struct{ Watch int }
+
+func (c WatchState) carryOut(a *agent) (Result, error) {
+	w, err := a.watches.get(c.Watch)
+	if err != nil {
+		return Result{}, err
+	}
+	r := Result{Word: w.changes}
+	if w.complaint != "" {
+		r.Text = []string{w.complaint}
+	}
+	return r, nil
+}
