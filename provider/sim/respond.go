@@ -119,7 +119,10 @@ func (q *queuePair) landSend(i uint32, r *request) {
 func (q *queuePair) received(tag driver.Tag, r *request, status driver.Status) {
 	c := driver.Completion{Tag: tag, Queue: q.number, Op: r.op.Arrived(), Status: status}
 	if status == driver.OK {
-		c.Bytes, c.Imm = r.bytes, r.imm
+		c.Bytes = r.bytes
+		if r.op != driver.OpSend {
+			c.Imm = r.imm
+		}
 		q.arrived++
 	}
 	q.queue.push(c)

@@ -1,0 +1,81 @@
+package sim
+
+import (
+	"testing"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// relay is a → b → c, where b's NIC passes on what arrives.
+func relay(t *testing.T) (f *Fabric, a, b, c *host, ab, ba, bc, cb *queuePair) {
+	f = newFabric(t, quiet())
+	a, b, c = newHost(t, f, NodeConfig{Name: "a"}), newHost(t, f, NodeConfig{Name: "b"}), newHost(t, f, NodeConfig{Name: "c"})
+	ab, ba, bc, cb = a.pair(), b.pair(), b.pair(), c.pair()
+	join(a, b, ab, ba)
+	join(b, c, bc, cb)
+	for i := range 2 {
+		ba.mustReceive(t, driver.Receive{Span: b.span(8*i, 8)})
+		cb.mustReceive(t, driver.Receive{Span: c.span(8*i, 8)})
+	}
+	return f, a, b, c, ab, ba, bc, cb
+}
+
+func TestChainedRequestsStartWithoutTheHost(t *testing.T) {
+	f, a, b, c, ab, ba, bc, _ := relay(t)
+	bc.must(t,
+		driver.Request{Tag: 1, Op: driver.OpSend, Span: b.span(0, 8), After: driver.Arrival{Queue: ba.number, Count: 1}},
+		driver.Request{Tag: 2, Op: driver.OpSend, Span: b.span(8, 8), After: driver.Arrival{Queue: ba.number, Count: 2}})
+	a.setWord(0, 11)
+	a.setWord(8, 22)
+	start := f.now
+	ab.must(t, driver.Request{Op: driver.OpSend, Span: a.span(0, 8)})
+	c.want(driver.OpReceive, driver.OK)
+	d := f.delay
+	hop := d.network[sameRack] + d.land + 1 // 8 bytes take a nanosecond
+	if got, want := f.now-start, d.post+d.doorbell+d.fetch+2*hop+d.chain+d.progress; got != want {
+		t.Errorf("the relayed message took %d ns, want %d", got, want)
+	}
+	if c.word(0) != 11 || c.word(8) != 0 {
+		t.Errorf("c has %d and %d", c.word(0), c.word(8))
+	}
+	ab.must(t, driver.Request{Op: driver.OpSend, Span: a.span(8, 8)})
+	c.want(driver.OpReceive, driver.OK)
+	if c.word(8) != 22 {
+		t.Errorf("c has %d", c.word(8))
+	}
+	settled(t, f)
+}
+
+func TestChainedRequestAfterTheFact(t *testing.T) {
+	_, a, b, _, ab, ba, bc, _ := relay(t)
+	ab.must(t, driver.Request{Op: driver.OpSend, Span: a.span(0, 8)})
+	b.want(driver.OpReceive, driver.OK)
+	bc.must(t, driver.Request{Op: driver.OpSend, Span: b.span(0, 8), After: driver.Arrival{Queue: ba.number, Count: 1}})
+	b.want(driver.OpSend, driver.OK)
+}
+
+func TestChainBreaksWithWhatItWaitsFor(t *testing.T) {
+	for name, damage := range map[string]func(ba *queuePair) error{
+		"reset": func(ba *queuePair) error { return ba.Reset(99) },
+		"close": func(ba *queuePair) error { return ba.Close() },
+	} {
+		f, _, b, _, _, ba, bc, _ := relay(t)
+		bc.must(t, driver.Request{Tag: 1, Op: driver.OpSend, Span: b.span(0, 8), After: driver.Arrival{Queue: ba.number, Count: 1}},
+			driver.Request{Tag: 2, Op: driver.OpWrite})
+		must(t, damage(ba))
+		must(t, f.Run(f.now+1000))
+		var tags []driver.Tag
+		for _, c := range b.poll() {
+			if c.Queue == bc.number && c.Status == driver.Flushed {
+				tags = append(tags, c.Tag)
+			}
+		}
+		if len(tags) < 2 || tags[0] != 1 || tags[1] != 2 || bc.State() != driver.Error {
+			t.Errorf("%s: flushed %v, state %v", name, tags, bc.State())
+		}
+		if _, err := bc.Post([]driver.Request{{Op: driver.OpWrite, After: driver.Arrival{Queue: 77, Count: 1}}}); err == nil {
+			t.Error("a request may wait for a queue pair that is not there")
+		}
+		settled(t, f)
+	}
+}

@@ -1,0 +1,168 @@
+package sim
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// script is a runner made of functions.
+type script struct {
+	turn  func() error
+	next  clock.Time
+	scans bool
+	turns []clock.Time // when they came
+	clock clock.Clock
+}
+
+func (s *script) Next() clock.Time { return s.next }
+func (s *script) Scans() bool      { return s.scans }
+
+func (s *script) Turn() (int, error) {
+	s.turns = append(s.turns, s.clock.Now())
+	if s.turn == nil {
+		return 0, nil
+	}
+	return 1, s.turn()
+}
+
+func TestTurnsComeForAReason(t *testing.T) {
+	f, a, b, qa, _ := couple(t, quiet())
+	s := &script{next: clock.Never, clock: f, turn: func() error { b.poll(); return nil }}
+	b.queue.Drive(s)
+	qa.must(t, driver.Request{Op: driver.OpWrite, Span: a.span(0, 1), Remote: b.remote(0, 1)})
+	must(t, f.Run(f.now+100_000))
+	if len(s.turns) != 0 {
+		t.Fatalf("a plain write woke a runner that does not scan, at %v", s.turns)
+	}
+	s.scans = true
+	qa.must(t, driver.Request{Op: driver.OpWrite, Span: a.span(0, 1), Remote: b.remote(0, 1)})
+	must(t, f.Run(f.now+100_000))
+	if len(s.turns) != 1 {
+		t.Fatalf("a scanner got %d turns for a write", len(s.turns))
+	}
+	b.queue.Wake()
+	must(t, f.Run(f.now+1))
+	if len(s.turns) != 2 {
+		t.Fatalf("a wake gave %d turns, want one more", len(s.turns)-1)
+	}
+	deadline := f.now + 5000
+	s.next = deadline
+	s.turn = func() error { s.next = clock.Never; return nil }
+	b.queue.Drive(s)
+	must(t, f.Run(f.now+100_000))
+	if len(s.turns) != 3 || s.turns[2] != deadline {
+		t.Fatalf("turns at %v, want the third at %v", s.turns, deadline)
+	}
+	b.queue.Drive(nil)
+	b.queue.Wake()
+	must(t, f.Run(f.now+100))
+	if len(s.turns) != 3 {
+		t.Error("a turn came after the runner was taken away")
+	}
+}
+
+func TestCompletionsGiveTurns(t *testing.T) {
+	f, _, b, qa, qb := couple(t, quiet())
+	s := &script{next: clock.Never, clock: f}
+	got := 0
+	s.turn = func() error { got += len(b.poll()); return nil }
+	b.queue.Drive(s)
+	qb.mustReceive(t, driver.Receive{}, driver.Receive{}, driver.Receive{})
+	qa.must(t, driver.Request{Op: driver.OpSend}, driver.Request{Op: driver.OpSend}, driver.Request{Op: driver.OpSend})
+	must(t, f.Run(f.now+100_000))
+	if got != 3 {
+		t.Errorf("the runner saw %d completions", got)
+	}
+}
+
+// A sleeper pays for being woken, a spinner does not.
+func TestWakeCosts(t *testing.T) {
+	first := func(c NodeConfig) clock.Time {
+		f := newFabric(t, quiet())
+		c.Name = "a"
+		a := newHost(t, f, c)
+		s := &script{next: clock.Never, clock: f}
+		a.queue.Drive(s)
+		must(t, f.Run(1000))
+		a.queue.Wake()
+		must(t, f.Run(100_000))
+		return s.turns[0]
+	}
+	if got := first(NodeConfig{Wake: 3 * time.Microsecond, Spin: 500}); got != 4000 {
+		t.Errorf("the sleeper woke at %v", got)
+	}
+	if got := first(NodeConfig{Wake: 3 * time.Microsecond, Spin: 2000}); got != 1000 {
+		t.Errorf("the spinner had its turn at %v", got)
+	}
+}
+
+func TestErrorOfATurnIsKept(t *testing.T) {
+	f := newFabric(t, Config{})
+	a := newHost(t, f, NodeConfig{Name: "a"})
+	broken := errors.New("broken")
+	a.queue.Drive(&script{next: 10, clock: f, turn: func() error { return broken }})
+	if err := f.Run(clock.Never); !errors.Is(err, broken) {
+		t.Errorf("Run says %v", err)
+	}
+	if f.Step() || !errors.Is(f.Err(), broken) || !errors.Is(a.queue.Wait(clock.Never, 0), broken) {
+		t.Errorf("later: %v", f.Err())
+	}
+}
+
+func TestTimeCannotBeAdvancedFromInside(t *testing.T) {
+	f := newFabric(t, Config{})
+	a := newHost(t, f, NodeConfig{Name: "a"})
+	f.At(5, func() {
+		for name, err := range map[string]error{
+			"Wait": a.queue.Wait(100, 0), "Run": f.Run(100), "RunUntil": f.RunUntil(func() bool { return false }, 100),
+		} {
+			if !errors.Is(err, ErrInside) {
+				t.Errorf("%s says %v", name, err)
+			}
+		}
+	})
+	must(t, f.Run(10))
+}
+
+// A runner that always wants a turn at once does not stop time.
+func TestGreedyRunner(t *testing.T) {
+	f := newFabric(t, Config{})
+	a := newHost(t, f, NodeConfig{Name: "a"})
+	s := &script{clock: f}
+	a.queue.Drive(s)
+	must(t, f.Run(50))
+	if len(s.turns) != 51 {
+		t.Errorf("%d turns in 50 ns", len(s.turns))
+	}
+}
+
+func TestWaitAndDeadlock(t *testing.T) {
+	f := newFabric(t, Config{})
+	a := newHost(t, f, NodeConfig{Name: "a"})
+	if err := a.queue.Wait(clock.Never, 0); !errors.Is(err, ErrDeadlock) {
+		t.Errorf("Wait says %v", err)
+	}
+	if err := f.RunUntil(func() bool { return false }, clock.Never); !errors.Is(err, ErrDeadlock) {
+		t.Errorf("RunUntil says %v", err)
+	}
+	if err := f.RunUntil(func() bool { return false }, 50); !errors.Is(err, ErrLimit) || f.Now() != 50 {
+		t.Errorf("RunUntil says %v at %v", err, f.Now())
+	}
+	must(t, a.queue.Wait(100, 0))
+	if f.Now() != 100 {
+		t.Errorf("waited until %v", f.Now())
+	}
+	woken := make(chan struct{})
+	go func() { a.queue.Wake(); close(woken) }()
+	<-woken
+	must(t, a.queue.Wait(clock.Never, 0))
+	f.At(120, a.queue.Wake)
+	must(t, a.queue.Wait(clock.Never, 0))
+	if f.Now() != 120 {
+		t.Errorf("woken at %v", f.Now())
+	}
+}
