@@ -30,7 +30,8 @@
 // # Who may call what
 //
 // Device, Domain and Memory may be used by several goroutines. A completion queue, its queue pairs and its shared
-// receives belong to one goroutine at a time; package loop is the usual owner. Close goes children first.
+// receives belong to one goroutine at a time, which also makes and closes them; package loop is the usual owner. Close
+// goes children first.
 //
 // Bad arguments are errors that wrap one of the Err variables and name the thing; only Load64 and Store64 panic, as
 // indexing a slice does.

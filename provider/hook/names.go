@@ -8,8 +8,8 @@ import (
 
 // How many operations and statuses there are.
 const (
-	opCount     = int(driver.OpTimer) + 1
-	statusCount = int(driver.RetryExceeded) + 1
+	opCount     = int(driver.OpCount)
+	statusCount = int(driver.StatusCount)
 )
 
 // opIndex and statusIndex keep an index inside its array whatever a broken provider reports: an unknown operation

@@ -13,14 +13,17 @@
 //
 // Errors. A request that fails completes with a Status other than OK even if it is Quiet; its queue pair goes to
 // [Error], and everything posted behind it, receives included, completes as [Flushed]. A request that the target
-// refuses puts both ends in Error. Requests posted in Error complete as Flushed. Nothing is silently lost.
+// refuses puts both ends in Error. Requests posted in Error complete as Flushed, and so do receives, as OpReceive. What
+// was outstanding when the peer was found to be gone ends as RetryExceeded, then Flushed. Nothing is silently lost.
 //
 // Permission. An incoming operation needs both gates at the responder: the access of the Memory and the access of the
-// QueuePair. When a SetAccess completes, no operation that only the old access allowed can land any more.
+// QueuePair. When a SetAccess completes, no operation that only the old access allowed can land any more. An operation
+// of zero bytes touches no memory: it needs no valid key, at either end, only the queue pair's access.
 //
 // Ownership. A queue pair, its completion queue and its shared receives are used by one goroutine at a time; objects
-// that have no completion queue in common may be used in parallel. Wake may be called from any goroutine. Slices
-// passed to a call are the caller's again when it returns.
+// that have no completion queue in common may be used in parallel. A device, its domains and their memory may be used by
+// any goroutine; only making something that names a completion queue belongs to that queue's owner. Wake and Locks may
+// be called from any goroutine. Slices passed to a call are the caller's again when it returns.
 //
 // From Post to Completion a provider allocates nothing once it is warm.
 package driver

@@ -64,7 +64,8 @@ type Flags uint8
 const (
 	// Quiet asks for a completion only if the request fails (InfiniBand: unsignaled).
 	Quiet Flags = 1 << iota
-	// Inline takes the bytes when the request is posted, so that the memory may be reused at once.
+	// Inline takes the bytes when the request is posted, so that the memory may be reused at once. A Read or an atomic
+	// cannot be Inline.
 	Inline
 	// Fence waits until earlier Reads and atomics of the queue pair have taken effect.
 	Fence
@@ -125,7 +126,7 @@ func spanBytes(first Span, more []Span) uint64 {
 type Completion struct {
 	Tag    Tag
 	Queue  uint32 // number of the queue pair; 0 for OpMemoryAccess and OpTimer
-	Bytes  uint32 // length of the message, for data operations that ended OK
+	Bytes  uint32 // length of the message, for data operations that ended OK; otherwise 0
 	Imm    uint32 // OpReceiveImm, OpReceiveWriteImm
 	Op     Op
 	Status Status

@@ -24,10 +24,12 @@ const (
 	OpMemoryAccess
 	OpReset
 	OpTimer // made by package loop
-	opCount
+
+	// OpCount is how many there are, for tables.
+	OpCount
 )
 
-var opNames = [opCount]string{"None", "Send", "SendImm", "Write", "WriteImm", "Read", "CompareSwap", "FetchAdd",
+var opNames = [OpCount]string{"None", "Send", "SendImm", "Write", "WriteImm", "Read", "CompareSwap", "FetchAdd",
 	"Receive", "ReceiveImm", "ReceiveWriteImm", "Connect", "QueueAccess", "MemoryAccess", "Reset", "Timer"}
 
 func (o Op) String() string { return name(opNames[:], int(o), "Op") }
@@ -118,10 +120,12 @@ const (
 	RemoteInvalid           // refused: the queue pair's access, or a message longer than the receive
 	ReceiverNotReady        // no receive was posted at the peer within the limit
 	RetryExceeded           // the peer did not answer: dead, cut off, closed or never connected
-	statusCount
+
+	// StatusCount is how many there are, for tables.
+	StatusCount
 )
 
-var statusNames = [statusCount]string{"OK", "Flushed", "LocalProtection", "LocalLength", "RemoteAccess",
+var statusNames = [StatusCount]string{"OK", "Flushed", "LocalProtection", "LocalLength", "RemoteAccess",
 	"RemoteInvalid", "ReceiverNotReady", "RetryExceeded"}
 
 func (s Status) String() string { return name(statusNames[:], int(s), "Status") }
