@@ -21,12 +21,12 @@ const (
 // final reports whether the request has ended.
 func (v verdict) final() bool { return v < again }
 
-// carry moves the oldest request on: at most by budget, which it reduces. inline holds its bytes if they were taken
-// before. Everything happens between the marks at the peer's gate, and only while the peer's words allow it.
-func (q *QueuePair) carry(r *driver.Request, inline []byte, budget *uint64) verdict {
+// carry moves the oldest request on, within the budget. inline holds its bytes if they were taken before. Everything
+// happens between the marks at the peer's gate, and only while the peer's words allow it.
+func (q *QueuePair) carry(r *driver.Request, inline []byte) verdict {
 	me := &q.requester
-	v := visit{q: q, peer: me.peer, request: r, total: r.Bytes(), budget: budget,
-		local: pieces{domain: q.domain, inline: inline, first: r.Span, more: r.More}}
+	v := visit{q: q, peer: me.peer, request: r, total: r.Bytes()}
+	v.local.here = inline
 	if r.Op.HasRemote() && v.total > 0 {
 		v.target = me.find(r.Remote.Key)
 	}
@@ -87,12 +87,11 @@ func chainState(w *waiting) verdict {
 func (q *QueuePair) snapshot(w *waiting) {
 	me, r := &q.requester, &w.request
 	mark := me.peer.gate.enter(me.left)
-	if q.domain.keys.cover(r.Span, r.More) {
+	if local, ok := q.domain.keys.cover(r.Span, r.More); ok {
 		if w.inline == nil {
 			w.inline = make([]byte, q.config.MaxInline)
 		}
 		w.taken = w.inline[:r.Bytes()]
-		local := pieces{domain: q.domain, first: r.Span, more: r.More}
 		local.readInto(w.taken)
 	}
 	me.peer.gate.leave(mark)
@@ -104,10 +103,9 @@ type visit struct {
 	q       *QueuePair
 	peer    *life
 	request *driver.Request
-	total   uint64 // bytes of the message
-	budget  *uint64
+	total   uint64  // bytes of the message
 	target  *region // that the remote key names; nil: none, or none needed
-	local   pieces
+	local   pieces  // of the requester
 }
 
 // carry asks all the words that must allow the request, then does as much of it as it may.
@@ -116,7 +114,7 @@ func (v *visit) carry() verdict {
 	if phase := v.peer.phase(); !phase.accepts() {
 		return v.lost(phase)
 	}
-	if v.local.inline == nil && !v.q.domain.keys.cover(r.Span, r.More) {
+	if v.local.here == nil && !v.gather() {
 		return verdict(driver.LocalProtection)
 	}
 	need := r.Op.Needs()
@@ -147,6 +145,12 @@ func (v *visit) lost(peer phase) verdict {
 	return verdict(driver.Flushed)
 }
 
+// gather finds the requester's bytes.
+func (v *visit) gather() (ok bool) {
+	v.local, ok = v.q.domain.keys.cover(v.request.Span, v.request.More)
+	return ok
+}
+
 func (v *visit) reachable(need driver.Access) bool {
 	return v.target != nil && v.target.allows(need) && v.target.contains(v.request.Remote.Address, v.total)
 }
@@ -154,17 +158,18 @@ func (v *visit) reachable(need driver.Access) bool {
 // share returns how many bytes to move during this visit. A rest too short to hold a whole aligned word is not left
 // behind, so that the last word of a write is always stored by its last visit.
 func (v *visit) share() uint64 {
-	left := v.total - v.q.requester.moved
-	if left < *v.budget+2*wordSize {
+	me := &v.q.requester
+	if left := v.total - me.moved; left < me.budget+2*wordSize {
 		return left
 	}
-	return *v.budget
+	return me.budget
 }
 
 // moved counts n more bytes, and says whether that was all.
 func (v *visit) moved(n uint64) verdict {
-	*v.budget -= min(n, *v.budget)
-	if v.q.requester.moved += n; v.q.requester.moved < v.total {
+	me := &v.q.requester
+	me.budget -= min(n, me.budget)
+	if me.moved += n; me.moved < v.total {
 		return again
 	}
 	return verdict(driver.OK)

@@ -115,7 +115,7 @@ func TestResetWhileConnecting(t *testing.T) {
 	q := h.pair()
 	ok(t, q.Connect(1, h.pair().Address()))
 	ok(t, q.Reset(2))
-	h.expect(1, driver.OpConnect, driver.RetryExceeded)
+	h.expect(1, driver.OpConnect, driver.Flushed)
 	h.expect(2, driver.OpReset, driver.OK)
 }
 

@@ -63,7 +63,7 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	}
 	p := l.peer.Load()
 	switch {
-	case l.phase() == phaseFailed:
+	case l.phase() == phaseFailed, l.phase() == phaseOver:
 		q.connected(driver.Flushed)
 	case l.phase().broken(), p == nil, p.phase().broken():
 		q.connected(driver.RetryExceeded)
@@ -86,7 +86,7 @@ func (q *QueuePair) connected(status driver.Status) {
 	if status != driver.OK {
 		l := q.life.Load()
 		l.breakTo(phaseFailed)
-		l.announce()
+		l.announceChained()
 		l.breakPeer(phaseOrphaned)
 	}
 }

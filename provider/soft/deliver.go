@@ -10,13 +10,12 @@ func (v *visit) send() verdict {
 	if !ok {
 		return starved
 	}
-	s := &v.peer.pool.slots[n]
-	if status := v.misfit(n, s); status != driver.OK {
+	into, status := v.receiveBytes(n)
+	if status != driver.OK {
 		v.report(n, status)
 		return verdict(driver.RemoteInvalid)
 	}
 	size, done := v.share(), v.q.requester.moved
-	into := pieces{domain: v.peer.domain, first: s.first, more: v.peer.pool.more(n)}
 	into.skip(done)
 	v.local.skip(done)
 	stream(&into, &v.local, size)
@@ -61,15 +60,17 @@ func (v *visit) takeReceive() (uint32, bool) {
 	return n, true
 }
 
-// misfit says what is wrong with the receive as a place for the message.
-func (v *visit) misfit(n uint32, s *slot) driver.Status {
-	switch {
-	case v.total > s.bytes:
-		return driver.LocalLength
-	case !v.peer.domain.keys.cover(s.first, v.peer.pool.more(n)):
-		return driver.LocalProtection
+// receiveBytes returns the memory of a receive, or what is wrong with it as a place for the message.
+func (v *visit) receiveBytes(n uint32) (into pieces, status driver.Status) {
+	s := &v.peer.pool.slots[n]
+	if v.total > s.bytes {
+		return into, driver.LocalLength
 	}
-	return driver.OK
+	into, ok := v.peer.domain.keys.cover(s.first, v.peer.pool.more(n))
+	if !ok {
+		return into, driver.LocalProtection
+	}
+	return into, driver.OK
 }
 
 // report completes the receive at the peer.

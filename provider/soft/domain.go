@@ -18,7 +18,7 @@ type Domain struct {
 	device *Device
 	keys   *keyTable
 
-	mu       sync.Mutex
+	mu       sync.Mutex // taken last: nobody who holds it takes another lock
 	closed   bool
 	children int                // memories, queue pairs and shared receives that are open
 	lives    map[*life]struct{} // whose gates somebody may be inside of
@@ -68,16 +68,23 @@ func (d *Domain) adopt(b, pages []byte, access driver.Access) (driver.Memory, er
 
 // Close frees the domain, which must be empty.
 func (d *Domain) Close() error {
+	if err := d.close(); err != nil {
+		return fmt.Errorf("soft: close domain: %w", err)
+	}
+	d.device.forgetDomain(d)
+	return nil
+}
+
+func (d *Domain) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return fmt.Errorf("soft: close domain: already %w", os.ErrClosed)
+		return fmt.Errorf("already %w", os.ErrClosed)
 	}
 	if d.children > 0 {
-		return fmt.Errorf("soft: close domain: %d of its memories, queue pairs and shared receives are open", d.children)
+		return fmt.Errorf("%d of its memories, queue pairs and shared receives are open", d.children)
 	}
 	d.closed = true
-	d.device.forgetDomain(d)
 	return nil
 }
 

@@ -116,17 +116,18 @@ func (t *keyTable) local(key uint32) *region {
 	return nil
 }
 
-// cover reports whether each span lies inside live memory of the domain. Empty spans lie anywhere.
-func (t *keyTable) cover(first driver.Span, more []driver.Span) bool {
+// cover reports whether each span lies inside live memory of the domain, and returns its bytes as pieces. Empty spans
+// lie anywhere.
+func (t *keyTable) cover(first driver.Span, more []driver.Span) (pieces, bool) {
 	if !t.covers(first) {
-		return false
+		return pieces{}, false
 	}
 	for _, s := range more {
 		if !t.covers(s) {
-			return false
+			return pieces{}, false
 		}
 	}
-	return true
+	return pieces{t.bytes(first), more, t}, true
 }
 
 func (t *keyTable) covers(s driver.Span) bool {

@@ -44,6 +44,11 @@ func (l *life) arrive(slot uint32) {
 // requests that are chained to an arrival.
 func (l *life) announce() {
 	l.bell.ring()
+	l.announceChained()
+}
+
+// announceChained is announce for when the owner knows.
+func (l *life) announceChained() {
 	if l.watched.Load() != 0 {
 		l.ringChained()
 	}
@@ -84,6 +89,6 @@ func (l *life) breakPeer(to phase) {
 // finish ends the life for good, whatever its phase, and orphans the peer.
 func (l *life) finish() {
 	l.phaseWord.Store(uint32(phaseOver))
-	l.announce()
+	l.announceChained()
 	l.breakPeer(phaseOrphaned)
 }

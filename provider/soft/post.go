@@ -12,12 +12,12 @@ func (q *QueuePair) Post(list []driver.Request) (n int, err error) {
 	if err := q.enter(); err != nil {
 		return 0, err
 	}
-	budget := uint64(quantum)
+	q.requester.budget = quantum
 	for n < len(list) {
 		if err = q.check(&list[n]); err != nil {
 			break
 		}
-		q.accept(&list[n], &budget)
+		q.accept(&list[n])
 		n++
 	}
 	q.cq.exit()
@@ -65,7 +65,7 @@ func (q *QueuePair) errorf(format string, args ...any) error {
 }
 
 // accept carries r out if nothing is before it and nothing is in its way. Otherwise r goes to the backlog.
-func (q *QueuePair) accept(r *driver.Request, budget *uint64) {
+func (q *QueuePair) accept(r *driver.Request) {
 	l := q.life.Load()
 	if l.phase() != phaseReady {
 		q.flushBacklog(l.unanswered())
@@ -73,7 +73,7 @@ func (q *QueuePair) accept(r *driver.Request, budget *uint64) {
 		return
 	}
 	if q.requester.backlog.count == 0 && r.After.Count == 0 {
-		if v := q.carry(r, nil, budget); v.final() {
+		if v := q.carry(r, nil); v.final() {
 			q.conclude(r, v)
 			return
 		}
@@ -110,12 +110,12 @@ func (q *QueuePair) unkeep() *driver.Request {
 
 // advance carries out what it can of the backlog, up to one quantum, and says when to try again.
 func (q *QueuePair) advance() clock.Time {
-	budget := uint64(quantum)
+	q.requester.budget = quantum
 	for b := &q.requester.backlog; b.count > 0; {
 		w := b.front()
 		v := q.awaitArrival(w)
 		if v == arrived {
-			v = q.carry(&w.request, w.taken, &budget)
+			v = q.carry(&w.request, w.taken)
 		}
 		switch v {
 		case again:
@@ -146,7 +146,7 @@ func (q *QueuePair) fail(r *driver.Request, status driver.Status) {
 	q.flushBacklog(driver.Flushed)
 	l := q.life.Load()
 	l.breakTo(phaseFailed)
-	l.announce()
+	l.announceChained()
 	l.breakPeer(phaseFailed)
 	q.enlist()
 }

@@ -27,12 +27,10 @@ func TestPostReturnsAfterAQuantum(t *testing.T) {
 	join(l.a, other, l.b, l.b.pair())
 	long := driver.Request{Tag: 1, Op: driver.OpWrite, Span: span(l.mema, 0, 4<<20), Remote: remote(l.memb, 0, 4<<20)}
 	l.a.cq.mu.Lock() // keeps the device's goroutine out
-	post2 := func(q *QueuePair) {
-		budget := uint64(quantum)
-		q.accept(&long, &budget)
+	for _, q := range []*QueuePair{l.qa, other} {
+		q.requester.budget = quantum
+		q.accept(&long)
 	}
-	post2(l.qa)
-	post2(other)
 	for turn := uint64(1); turn < 4; turn++ {
 		if got := l.qa.requester.moved; got != turn*quantum || other.requester.moved != got {
 			t.Fatalf("turn %d: moved %d and %d bytes", turn, got, other.requester.moved)

@@ -145,17 +145,15 @@ func (q *QueuePair) turn() (next clock.Time, idle bool) {
 	l := q.life.Load()
 	next, idle = q.turnConnect(l)
 	q.reap(l)
+	if q.requester.backlog.count > 0 && l.phase() == phaseReady {
+		next = min(next, q.advance())
+		idle = idle && q.requester.backlog.count == 0
+	}
 	if l.phase().broken() {
-		if !q.settle(l) {
-			return soon, false
-		}
-		return next, idle
+		return soon, q.settle(l)
 	}
 	if !q.turnGrants(l) {
-		next, idle = soon, false
-	}
-	if q.requester.backlog.count > 0 {
-		next, idle = min(next, q.advance()), q.requester.backlog.count == 0 && idle
+		return soon, false
 	}
 	return next, idle
 }

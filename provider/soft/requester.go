@@ -12,6 +12,7 @@ type requester struct {
 	recent  [4]*region // of the peer's domain, found lately; dead ones do no harm
 	oldest  int        // in recent
 	backlog backlog    // requests that could not be carried out when they were posted
+	budget  uint64     // bytes that may still be copied in this turn
 
 	// Progress of the oldest request, whether it is in the backlog or just being posted.
 	moved    uint64     // bytes that have been copied

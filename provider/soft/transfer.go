@@ -43,46 +43,29 @@ func loadWord(b []byte) uint64 {
 	return binary.NativeEndian.Uint64(b)
 }
 
-// pieces walks through the bytes of a list of spans, or through the bytes that were taken of an Inline request when it
-// was posted. It is used inside the gate only, after keys.cover has found all spans in live memory: until the requester
-// leaves, that memory stays mapped and known.
+// pieces walks through the bytes of a list of spans. It is used inside the gate only, after keyTable.cover has found all
+// spans in live memory: until the requester leaves, that memory stays mapped and known.
 type pieces struct {
-	domain *Domain
-	inline []byte // instead of the spans, if not nil
-	first  driver.Span
-	more   []driver.Span
-	offset uint32 // into first
+	here []byte        // what is left of the span at hand
+	more []driver.Span // the spans that follow
+	keys *keyTable
 }
 
 // skip moves on by n bytes, which must be there.
 func (p *pieces) skip(n uint64) {
-	if p.inline != nil {
-		p.inline = p.inline[n:]
-		return
-	}
 	for n > 0 {
-		step := min(n, uint64(p.first.Length-p.offset))
-		p.offset += uint32(step)
+		step := uint64(len(p.next(n)))
+		p.here = p.here[step:]
 		n -= step
-		p.turnover()
-	}
-}
-
-// turnover begins the next span when one is used up.
-func (p *pieces) turnover() {
-	for p.offset == p.first.Length && len(p.more) > 0 {
-		p.first, p.more, p.offset = p.more[0], p.more[1:], 0
 	}
 }
 
 // next returns the next bytes, at most limit and as many as lie together, without moving on.
 func (p *pieces) next(limit uint64) []byte {
-	if p.inline != nil {
-		return p.inline[:min(limit, uint64(len(p.inline)))]
+	for len(p.here) == 0 && len(p.more) > 0 {
+		p.here, p.more = p.keys.bytes(p.more[0]), p.more[1:]
 	}
-	p.turnover()
-	n := min(limit, uint64(p.first.Length-p.offset))
-	return p.domain.keys.bytes(p.first)[p.offset:][:n]
+	return p.here[:min(limit, uint64(len(p.here)))]
 }
 
 // readInto fills dst with the next bytes.
