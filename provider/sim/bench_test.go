@@ -36,9 +36,19 @@ func (s *streamer) Turn() (int, error) {
 	return n, err
 }
 
+// neighbour sends each node's writes to the same place in the next rack.
+func neighbour(i, perRack, nodes int) int { return (i + perRack) % nodes }
+
+// scattered spreads each rack's writes over all other racks, so that every link has to do with every other.
+func scattered(i, perRack, nodes int) int {
+	racks := nodes / perRack
+	rack, place := i/perRack, i%perRack
+	return (rack+1+place%(racks-1))%racks*perRack + place
+}
+
 // scale is racks × perRack nodes; every node streams writes of block bytes to a node in another rack, depth at a time.
 // The uplinks carry a quarter of what the rack's NICs can send.
-func scale(t testing.TB, racks, perRack, depth int, block uint32) *Fabric {
+func scale(t testing.TB, racks, perRack, depth int, block uint32, peerOf func(i, perRack, nodes int) int) *Fabric {
 	t.Helper()
 	f := newFabric(t, Config{Seed: 1, Racks: racks, Uplink: float64(perRack) * defaultRate / 4})
 	var pairs [2][]*queuePair
@@ -63,14 +73,14 @@ func scale(t testing.TB, racks, perRack, depth int, block uint32) *Fabric {
 		sources, targets = append(sources, source), append(targets, target)
 	}
 	for i, q := range pairs[0] {
-		peer := (i + perRack) % len(pairs[0])
+		peer := peerOf(i, perRack, len(pairs[0]))
 		must(t, q.Connect(0, pairs[1][peer].Address()))
 		must(t, pairs[1][peer].Connect(0, q.Address()))
 	}
 	must(t, f.Run(clock.Time(10*time.Microsecond)))
 	for i, q := range pairs[0] {
 		s := &streamer{queue: q.queue, pair: q}
-		from, to := sources[i].Region(), targets[(i+perRack)%len(targets)].Region()
+		from, to := sources[i].Region(), targets[peerOf(i, perRack, len(targets))].Region()
 		for range depth {
 			s.request = append(s.request, driver.Request{Op: driver.OpWrite,
 				Span:   driver.Span{Address: from.Address, Length: block, Key: from.LocalKey},
@@ -85,9 +95,24 @@ func scale(t testing.TB, racks, perRack, depth int, block uint32) *Fabric {
 }
 
 // BenchmarkScale is 1,024 nodes in 16 racks, oversubscribed 4:1, all streaming 64 KiB writes. One iteration is one event.
+// With one write at a time no flow lasts, and shares change with every message: the worst case.
 func BenchmarkScale(b *testing.B) {
-	f := scale(b, 16, 64, 16, 64<<10)
-	must(b, f.Run(clock.Time(2*time.Millisecond)))
+	for _, c := range []struct {
+		name  string
+		depth int
+		peer  func(i, perRack, nodes int) int
+	}{
+		{"neighbour/depth=16", 16, neighbour},
+		{"scattered/depth=16", 16, scattered},
+		{"neighbour/depth=1", 1, neighbour},
+		{"scattered/depth=1", 1, scattered},
+	} {
+		b.Run(c.name, func(b *testing.B) { stepScale(b, scale(b, 16, 64, c.depth, 64<<10, c.peer)) })
+	}
+}
+
+func stepScale(b *testing.B, f *Fabric) {
+	must(b, f.Run(clock.Time(time.Millisecond)))
 	virtual := f.Now()
 	b.ReportAllocs()
 	b.ResetTimer()

@@ -29,7 +29,7 @@ type completionQueue struct {
 
 	runner   driver.Runner // nil: not driven
 	busy     clock.Time    // the core is busy posting until then
-	lastTurn clock.Time    // when the runner last had something to do
+	lastTurn clock.Time    // when the runner last had a turn
 	woken    atomic.Bool   // Wake was called since the last Wait or turn
 	touched  bool          // a peer wrote to the device's memory since the last turn
 
@@ -109,8 +109,8 @@ func (c *completionQueue) drop() {
 // push queues a completion. The host sees it when it has made progress.
 func (c *completionQueue) push(done driver.Completion) {
 	f := c.device.fabric
-	f.trace(Event{Time: f.now, Tag: done.Tag, Node: c.device.node.index, Queue: done.Queue, Bytes: done.Bytes,
-		Kind: Completed, Op: done.Op, Status: done.Status})
+	f.trace(c.device.node, Event{Kind: Completed, Tag: done.Tag, Queue: done.Queue, Bytes: done.Bytes, Op: done.Op,
+		Status: done.Status})
 	c.overran = c.overran || c.items.count == c.depth
 	at := f.now + f.delay.progress
 	c.items.push(stamped{done, at})

@@ -75,7 +75,7 @@ func TestObserve(t *testing.T) {
 		last = e.Time
 		if e.Tag == 31 {
 			stages = append(stages, e.Kind)
-			if e.Bytes != 5000 || e.Op != driver.OpWrite || e.Queue != 1 {
+			if e.Bytes != 5000 || e.Op != driver.OpWrite || e.Queue != 1 || e.Node != "a" {
 				t.Errorf("event %+v", e)
 			}
 		}

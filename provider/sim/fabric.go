@@ -100,14 +100,18 @@ func (f *Fabric) Events() uint64 { return f.count }
 // Err is the first error that a driven loop's turn returned. Nothing happens after it.
 func (f *Fabric) Err() error { return f.err }
 
-// At calls do at t, or now if t has passed. It is how fault plans are written.
+// At calls do at t, or now if t has passed; at clock.Never it does not. It is how fault plans are written.
 func (f *Fabric) At(t clock.Time, do func()) {
+	if t == clock.Never {
+		return
+	}
 	i := f.calls.take()
 	*f.calls.at(i) = do
 	f.plan(max(t, f.now), evCall, i, 0)
 }
 
-// Step lets the next event happen. It reports false if there is none, or if a turn has failed: see Err.
+// Step lets the next event happen. It reports false if there is none, or if a turn has failed: see Err. It must not be
+// called from inside an event.
 func (f *Fabric) Step() bool {
 	if f.inside {
 		panic("sim: Step: " + ErrInside.Error())
@@ -156,7 +160,11 @@ func (f *Fabric) order(k kind) uint64 {
 	return f.number<<kindBits | uint64(k)
 }
 
+// plan makes an event happen at a moment; at Never it does not.
 func (f *Fabric) plan(at clock.Time, k kind, index, gen uint32) {
+	if at == clock.Never {
+		return
+	}
 	f.events.push(event{at: at, order: f.order(k), index: index, gen: gen})
 }
 
@@ -285,7 +293,7 @@ func (f *Fabric) stepControl(i uint32) bool {
 		c.pair.becomeNew()
 		number = c.pair.number
 	}
-	f.trace(Event{Time: f.now, Tag: c.tag, Node: c.queue.device.node.index, Queue: number, Kind: Accessed, Op: c.op})
+	f.trace(c.queue.device.node, Event{Kind: Accessed, Tag: c.tag, Queue: number, Op: c.op})
 	c.queue.push(driver.Completion{Tag: c.tag, Queue: number, Op: c.op})
 	return true
 }

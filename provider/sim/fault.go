@@ -18,7 +18,7 @@ func (f *Fabric) Crash(name string) error {
 	if d == nil {
 		return fmt.Errorf("sim: crash %s: it is down already", name)
 	}
-	f.traceNode(Crashed, n)
+	f.trace(n, Event{Kind: Crashed})
 	d.dead = true
 	n.device = nil
 	for _, q := range d.pairs {
@@ -61,7 +61,7 @@ func (f *Fabric) Restart(name string) (*Device, error) {
 	if n.device != nil {
 		return nil, fmt.Errorf("sim: restart %s: it is up", name)
 	}
-	f.traceNode(Restarted, n)
+	f.trace(n, Event{Kind: Restarted})
 	return f.start(n), nil
 }
 
@@ -81,14 +81,14 @@ func (f *Fabric) Partition(groups ...[]string) error {
 			sides[n.index] = i + 1
 		}
 	}
-	f.trace(Event{Time: f.now, Kind: Cut})
+	f.trace(nil, Event{Kind: Cut})
 	f.regroup(sides)
 	return nil
 }
 
 // Heal ends a partition.
 func (f *Fabric) Heal() {
-	f.trace(Event{Time: f.now, Kind: Healed})
+	f.trace(nil, Event{Kind: Healed})
 	f.regroup(make([]int, len(f.nodes)))
 }
 
@@ -151,7 +151,7 @@ func (f *Fabric) SlowNode(name string, factor float64) error {
 	if err := checkFactor(factor); err != nil {
 		return fmt.Errorf("sim: slow node %s: %w", name, err)
 	}
-	f.traceNode(Slowed, n)
+	f.trace(n, Event{Kind: Slowed})
 	n.slow = factor
 	f.network.setCapacity(n.tx, n.capacity())
 	f.network.setCapacity(n.rx, n.capacity())
@@ -174,8 +174,8 @@ func (f *Fabric) SlowLink(a, b string, factor float64) error {
 	if from == to {
 		return fmt.Errorf("sim: slow link %s–%s: that is one node", a, b)
 	}
-	f.traceNode(Slowed, from)
-	f.traceNode(Slowed, to)
+	f.trace(from, Event{Kind: Slowed})
+	f.trace(to, Event{Kind: Slowed})
 	rate := bytesPerNanosecond(min(from.config.Rate, to.config.Rate)) * factor
 	f.setLink(from, to, rate)
 	f.setLink(to, from, rate)

@@ -28,7 +28,7 @@ func (q *queuePair) pump() {
 		if !q.slot(r) {
 			break
 		}
-		f.traceRequest(Started, q.device.node, r)
+		f.traceRequest(Started, r)
 		if n := r.load(); int(n) > f.config.Small {
 			q.move(n)
 			break
@@ -110,7 +110,7 @@ func (f *Fabric) finished(id uint32) {
 func (q *queuePair) sent(i uint32, crossing clock.Time) {
 	f := q.fabric()
 	r := f.requests.at(i)
-	f.traceRequest(Sent, q.device.node, r)
+	f.traceRequest(Sent, r)
 	if r.stage == answering {
 		q.sentAnswer(i, r, crossing)
 		return

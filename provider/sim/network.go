@@ -53,6 +53,7 @@ type network struct {
 	round     uint64
 	opened    []uint32 // scratch: flows that get a new rate
 	met       []uint32 // scratch: resources that they cross
+	unfrozen  int      // scratch: opened flows without a new rate yet
 	shares    queue    // scratch: resources by the share that each could give
 }
 

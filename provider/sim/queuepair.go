@@ -159,7 +159,7 @@ func (q *queuePair) becomeNew() {
 // status oldest and everything else as Flushed.
 func (q *queuePair) becomeError(oldest driver.Status) {
 	f := q.fabric()
-	f.trace(Event{Time: f.now, Node: q.device.node.index, Queue: q.number, Kind: Failed, Status: oldest})
+	f.trace(q.device.node, Event{Kind: Failed, Queue: q.number, Status: oldest})
 	was := q.state
 	q.state = driver.Error
 	if was == driver.Connecting {

@@ -48,7 +48,7 @@ func checkReceive(r *driver.Receive, posted, depth, spans int) error {
 }
 
 func (d *Device) tracePosted(tag driver.Tag, queue uint32) {
-	d.fabric.trace(Event{Time: d.fabric.now, Tag: tag, Node: d.node.index, Queue: queue, Kind: Posted, Op: driver.OpReceive})
+	d.fabric.trace(d.node, Event{Kind: Posted, Tag: tag, Queue: queue, Op: driver.OpReceive})
 }
 
 func (q *queuePair) hasReceive() bool {

@@ -52,7 +52,7 @@ func (q *queuePair) serve(i uint32, r *request) {
 		q.refuse(i, status)
 		return
 	}
-	q.fabric().traceRequest(Landed, q.device.node, r)
+	q.fabric().traceRequest(Landed, r)
 	switch r.op {
 	case driver.OpWrite:
 		q.landWrite(r)

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math"
 
 	"github.com/weft-fabric/weft/clock"
@@ -9,6 +10,10 @@ import (
 // slack is how much of a capacity may be left, relatively, for a resource to count as saturated. Too many only costs
 // time, so it is generous against rounding.
 const slack = 1e-9
+
+// same is how much two rates may differ, relatively, and count as one: computing a share in another order must not
+// move the flow's plans.
+const same = 1e-12
 
 // reshare gives max-min fair rates to the flows whose share may have changed, and plans their messages anew. A share is
 // max-min fair if none can grow but at the cost of one that is not larger: if each flow crosses a saturated resource on
@@ -100,7 +105,7 @@ func (n *network) closeOver(first int) {
 // so on with what is left.
 func (n *network) fill() {
 	n.prepare()
-	for len(n.shares) > 0 {
+	for n.unfrozen > 0 {
 		e := n.shares.pop()
 		res := &n.resources[e.index]
 		if res.open == 0 {
@@ -119,21 +124,26 @@ func (n *network) fill() {
 // prepare computes what each resource has left for the open flows.
 func (n *network) prepare() {
 	n.shares = n.shares[:0]
+	n.unfrozen = len(n.opened)
 	for _, id := range n.opened {
 		n.flows.at(id).next = -1
 	}
 	for _, r := range n.met {
 		res := &n.resources[r]
-		res.left, res.open = res.capacity, 0
-		for _, id := range res.flows {
-			if f := n.flows.at(id); f.marked == n.round {
-				res.open++
-			} else {
-				res.left -= f.rate
-			}
+		res.left, res.open = res.capacity, len(res.flows)
+		if res.pulled != n.round {
+			n.setAside(res)
 		}
-		if res.open > 0 {
-			n.offer(r, shareKey(max(res.left, 0)/float64(res.open)))
+		n.offer(r, shareKey(max(res.left, 0)/float64(res.open)))
+	}
+}
+
+// setAside takes what flows that are not open keep from a resource.
+func (n *network) setAside(res *resource) {
+	for _, id := range res.flows {
+		if f := n.flows.at(id); f.marked != n.round {
+			res.left -= f.rate
+			res.open--
 		}
 	}
 }
@@ -146,6 +156,7 @@ func (n *network) freeze(res *resource, share float64) {
 			continue
 		}
 		f.next = share
+		n.unfrozen--
 		for _, r := range f.path[:f.hops] {
 			n.resources[r].left -= share
 			n.resources[r].open--
@@ -180,11 +191,11 @@ func (n *network) adopt(now clock.Time) {
 	}
 	for _, id := range n.opened {
 		f := n.flows.at(id)
-		if f.next == f.rate {
+		if math.Abs(f.next-f.rate) <= same*f.rate {
 			continue
 		}
 		if !(f.next > 0) {
-			panic("sim: a flow got no share")
+			panic(fmt.Sprintf("sim: flow %d over %v got a share of %v", id, f.path[:f.hops], f.next))
 		}
 		f.settle(now)
 		f.rate = f.next

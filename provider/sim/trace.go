@@ -38,29 +38,39 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", k)
 }
 
-// Event is something that a protocol could notice. Together they decide the trace hash.
+// Event is something that a protocol could notice. Together they decide the trace hash. Node, Queue and Tag name a
+// request from Posted to Completed, whichever end a stage happens at.
 type Event struct {
 	Time   clock.Time
+	Node   string // name of the node that it is about, or whose request it is; empty: the whole fabric
 	Tag    driver.Tag
-	Node   uint32 // number of the node at which it happened, from 0 in the order of NewDevice
-	Queue  uint32 // number of the queue pair that posted the request; 0: none
+	Queue  uint32 // number of that node's queue pair; 0: none
 	Bytes  uint32
 	Kind   Kind
 	Op     driver.Op
 	Status driver.Status
 }
 
-// trace takes an event into the hash and tells the observer.
-func (f *Fabric) trace(e Event) {
+// trace takes an event into the hash and tells the observer. Time and Node are filled in here.
+func (f *Fabric) trace(n *node, e Event) {
+	place := uint64(0)
+	if n != nil {
+		place = uint64(n.index) + 1
+	}
 	h := f.hash
-	h = stir(h, uint64(e.Time))
+	h = stir(h, uint64(f.now))
 	h = stir(h, uint64(e.Tag))
-	h = stir(h, uint64(e.Node)<<32|uint64(e.Queue))
+	h = stir(h, place<<32|uint64(e.Queue))
 	h = stir(h, uint64(e.Bytes)<<32|uint64(e.Kind)<<16|uint64(e.Op)<<8|uint64(e.Status))
 	f.hash = h
-	if f.config.Observe != nil {
-		f.config.Observe(e)
+	if f.config.Observe == nil {
+		return
 	}
+	e.Time = f.now
+	if n != nil {
+		e.Node = n.name
+	}
+	f.config.Observe(e)
 }
 
 // stir mixes one word into a hash: multiply by an odd constant with well spread bits, and bring the high half down.
@@ -68,15 +78,10 @@ func stir(h, word uint64) uint64 {
 	return bits.RotateLeft64((h^word)*0x9e3779b97f4a7c15, 29)
 }
 
-// traceRequest reports a stage of a request, at the node where it happens.
-func (f *Fabric) traceRequest(k Kind, n *node, r *request) {
-	f.trace(Event{Time: f.now, Tag: r.tag, Node: n.index, Queue: f.pairs[r.pair].number, Bytes: r.bytes, Kind: k, Op: r.op,
-		Status: r.status})
-}
-
-// traceNode reports what happens to a whole node.
-func (f *Fabric) traceNode(k Kind, n *node) {
-	f.trace(Event{Time: f.now, Node: n.index, Kind: k})
+// traceRequest reports a stage of a request.
+func (f *Fabric) traceRequest(k Kind, r *request) {
+	q := f.pairs[r.pair]
+	f.trace(q.device.node, Event{Kind: k, Tag: r.tag, Queue: q.number, Bytes: r.bytes, Op: r.op, Status: r.status})
 }
 
 // TraceHash is a hash of everything that a protocol could have noticed so far. The same seed and the same program give
