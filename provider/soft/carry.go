@@ -25,8 +25,8 @@ func (v verdict) final() bool { return v < again }
 // happens between the marks at the peer's gate, and only while the peer's words allow it.
 func (q *QueuePair) carry(r *driver.Request, inline []byte) verdict {
 	me := &q.requester
-	v := visit{q: q, peer: me.peer, request: r, total: r.Bytes()}
-	v.local.here = inline
+	var v visit // not a literal, which would be built elsewhere, copied, and stall on its own stores
+	v.q, v.peer, v.request, v.inline, v.total = q, me.peer, r, inline, r.Bytes()
 	if r.Op.HasRemote() && v.total > 0 {
 		v.target = me.find(r.Remote.Key)
 	}
@@ -92,7 +92,9 @@ func (q *QueuePair) snapshot(w *waiting) {
 			w.inline = make([]byte, q.config.MaxInline)
 		}
 		w.taken = w.inline[:r.Bytes()]
-		local.readInto(w.taken)
+		var from pieces
+		from.open(q.domain.keys, local, r.Span, r.More)
+		from.readInto(w.taken)
 	}
 	me.peer.gate.leave(mark)
 	me.left = mark + 1
@@ -103,9 +105,10 @@ type visit struct {
 	q       *QueuePair
 	peer    *life
 	request *driver.Request
-	total   uint64  // bytes of the message
+	inline  []byte  // bytes of the message that were taken before; nil: its spans are used
+	total   uint64  // length of the message
 	target  *region // that the remote key names; nil: none, or none needed
-	local   pieces  // of the requester
+	local   *region // of the first span; nil: it is empty
 }
 
 // carry asks all the words that must allow the request, then does as much of it as it may.
@@ -114,8 +117,11 @@ func (v *visit) carry() verdict {
 	if phase := v.peer.phase(); !phase.accepts() {
 		return v.lost(phase)
 	}
-	if v.local.here == nil && !v.gather() {
-		return verdict(driver.LocalProtection)
+	if v.inline == nil {
+		var ok bool
+		if v.local, ok = v.q.domain.keys.cover(r.Span, r.More); !ok {
+			return verdict(driver.LocalProtection)
+		}
 	}
 	need := r.Op.Needs()
 	if !driver.Access(v.peer.access.Load()).Allows(need) {
@@ -145,10 +151,14 @@ func (v *visit) lost(peer phase) verdict {
 	return verdict(driver.Flushed)
 }
 
-// gather finds the requester's bytes.
-func (v *visit) gather() (ok bool) {
-	v.local, ok = v.q.domain.keys.cover(v.request.Span, v.request.More)
-	return ok
+// open makes p the requester's bytes that have not been moved yet.
+func (v *visit) open(p *pieces) {
+	if v.inline != nil {
+		p.here = v.inline
+	} else {
+		p.open(v.q.domain.keys, v.local, v.request.Span, v.request.More)
+	}
+	p.skip(v.q.requester.moved)
 }
 
 func (v *visit) reachable(need driver.Access) bool {
@@ -176,17 +186,20 @@ func (v *visit) moved(n uint64) verdict {
 }
 
 func (v *visit) write() verdict {
-	n := v.share()
+	n, done := v.share(), v.q.requester.moved
 	if n == 0 {
 		return v.moved(0)
 	}
-	done := v.q.requester.moved
 	dst := v.target.slice(v.request.Remote.Address+done, n)
-	v.local.skip(done)
-	if done+n == v.total {
-		v.local.publish(dst)
+	if n == v.total && n == uint64(v.request.Span.Length) && v.inline == nil { // most writes: one span, one visit
+		place(dst, v.local.slice(v.request.Span.Address, n))
+		return v.moved(n)
+	}
+	var src pieces
+	if v.open(&src); done+n == v.total {
+		src.publish(dst)
 	} else {
-		v.local.readInto(dst)
+		src.readInto(dst)
 	}
 	return v.moved(n)
 }
@@ -196,9 +209,9 @@ func (v *visit) read() verdict {
 	if n == 0 {
 		return v.moved(0)
 	}
-	done := v.q.requester.moved
-	v.local.skip(done)
-	v.local.writeFrom(v.target.slice(v.request.Remote.Address+done, n))
+	var dst pieces
+	v.open(&dst)
+	dst.writeFrom(v.target.slice(v.request.Remote.Address+v.q.requester.moved, n))
 	return v.moved(n)
 }
 
@@ -208,7 +221,9 @@ func (v *visit) atomic() verdict {
 	at := word(v.target.slice(r.Remote.Address, wordSize))
 	var old [wordSize]byte
 	binary.NativeEndian.PutUint64(old[:], fetch(at, r))
-	v.local.writeFrom(old[:])
+	var dst pieces
+	v.open(&dst)
+	dst.writeFrom(old[:])
 	return verdict(driver.OK)
 }
 

@@ -137,15 +137,18 @@ func (c *CompletionQueue) turnBusy() {
 	c.busy = still
 }
 
-// report adds a completion of a request, a receive or a control operation.
-func (c *CompletionQueue) report(done driver.Completion) {
-	c.done.push(done)
-	if !done.Op.IsRequest() && !done.Op.IsReceive() {
+// report adds a completion of a request, a receive or a control operation, and returns it to be filled in further.
+// The fields are stored where they stay: a copy of what was just stored piecemeal would stall the processor.
+func (c *CompletionQueue) report(tag driver.Tag, queue uint32, op driver.Op, status driver.Status) *driver.Completion {
+	if !op.IsRequest() && !op.IsReceive() {
 		c.done.extra++
 	}
-	if c.done.count > c.depth+c.done.extra {
-		panic(fmt.Sprintf("soft: completion queue of depth %d holds %d completions", c.depth, c.done.count))
+	if c.done.count >= c.depth+c.done.extra {
+		panic(fmt.Sprintf("soft: completion queue of depth %d is full: no room for %v of queue pair %d", c.depth, op, queue))
 	}
+	done := c.done.push()
+	done.Tag, done.Queue, done.Op, done.Status, done.Bytes, done.Imm = tag, queue, op, status, 0, 0
+	return done
 }
 
 // fence is a change of memory access that is reported when its visitors have left.
@@ -173,7 +176,7 @@ func (c *CompletionQueue) turnFences() {
 			c.next = soon
 			return
 		}
-		c.report(driver.Completion{Tag: c.fences[0].tag, Op: driver.OpMemoryAccess})
+		c.report(c.fences[0].tag, 0, driver.OpMemoryAccess, driver.OK)
 		c.fences = c.fences[1:]
 	}
 }
@@ -186,12 +189,13 @@ type doneQueue struct {
 	extra int // control operations among them, at most: package verbs reserves no room for these
 }
 
-func (d *doneQueue) push(c driver.Completion) {
+// push makes room for one more and returns it. What it holds is old.
+func (d *doneQueue) push() *driver.Completion {
 	if d.count == len(d.items) {
 		d.grow()
 	}
-	d.items[(d.head+d.count)&(len(d.items)-1)] = c
 	d.count++
+	return &d.items[(d.head+d.count-1)&(len(d.items)-1)]
 }
 
 func (d *doneQueue) grow() {
@@ -221,7 +225,7 @@ func (d *doneQueue) withdraw(queue uint32) {
 		d.head = (d.head + 1) & (len(d.items) - 1)
 		d.count--
 		if c.Queue != queue {
-			d.push(c)
+			*d.push() = c
 		}
 	}
 }

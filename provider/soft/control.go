@@ -82,7 +82,7 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 // connected reports how Connect ended.
 func (q *QueuePair) connected(status driver.Status) {
 	q.controls.connecting = false
-	q.report(q.controls.connectTag, driver.OpConnect, status, 0)
+	q.report(q.controls.connectTag, driver.OpConnect, status)
 	if status != driver.OK {
 		l := q.life.Load()
 		l.breakTo(phaseFailed)
@@ -114,7 +114,7 @@ func (q *QueuePair) SetAccess(tag driver.Tag, access driver.Access) error {
 func (q *QueuePair) turnGrants(l *life) bool {
 	c := &q.controls
 	for len(c.grants) > 0 && l.gate.passed(c.grants[0].seen) {
-		q.report(c.grants[0].tag, driver.OpQueueAccess, driver.OK, 0)
+		q.report(c.grants[0].tag, driver.OpQueueAccess, driver.OK)
 		c.grants = c.grants[1:]
 	}
 	return len(c.grants) == 0
@@ -144,10 +144,10 @@ func (q *QueuePair) settleReset(l *life) {
 	q.controls.resetting = false
 	q.domain.retire(l)
 	q.beginLife(q.device.nextEpoch())
-	q.report(q.controls.resetTag, driver.OpReset, driver.OK, 0)
+	q.report(q.controls.resetTag, driver.OpReset, driver.OK)
 }
 
 // report adds a completion of this queue pair.
-func (q *QueuePair) report(tag driver.Tag, op driver.Op, status driver.Status, bytes uint32) {
-	q.cq.report(driver.Completion{Tag: tag, Queue: q.number, Op: op, Status: status, Bytes: bytes})
+func (q *QueuePair) report(tag driver.Tag, op driver.Op, status driver.Status) *driver.Completion {
+	return q.cq.report(tag, q.number, op, status)
 }

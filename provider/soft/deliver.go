@@ -10,16 +10,15 @@ func (v *visit) send() verdict {
 	if !ok {
 		return starved
 	}
-	into, status := v.receiveBytes(n)
-	if status != driver.OK {
+	var from, into pieces
+	if status := v.openReceive(&into, n); status != driver.OK {
 		v.report(n, status)
 		return verdict(driver.RemoteInvalid)
 	}
-	size, done := v.share(), v.q.requester.moved
-	into.skip(done)
-	v.local.skip(done)
-	stream(&into, &v.local, size)
-	if ends := v.moved(size); ends == again {
+	v.open(&from)
+	size := v.share()
+	stream(&into, &from, size)
+	if v.moved(size) == again {
 		v.peer.filling.Store(n + 1)
 		return again
 	}
@@ -60,17 +59,20 @@ func (v *visit) takeReceive() (uint32, bool) {
 	return n, true
 }
 
-// receiveBytes returns the memory of a receive, or what is wrong with it as a place for the message.
-func (v *visit) receiveBytes(n uint32) (into pieces, status driver.Status) {
-	s := &v.peer.pool.slots[n]
+// openReceive makes p the memory of a receive that has not been filled yet, or says what is wrong with the receive as a
+// place for the message.
+func (v *visit) openReceive(p *pieces, n uint32) driver.Status {
+	s, keys, more := &v.peer.pool.slots[n], v.peer.domain.keys, v.peer.pool.more(n)
 	if v.total > s.bytes {
-		return into, driver.LocalLength
+		return driver.LocalLength
 	}
-	into, ok := v.peer.domain.keys.cover(s.first, v.peer.pool.more(n))
+	first, ok := keys.cover(s.first, more)
 	if !ok {
-		return into, driver.LocalProtection
+		return driver.LocalProtection
 	}
-	return into, driver.OK
+	p.open(keys, first, s.first, more)
+	p.skip(v.q.requester.moved)
+	return driver.OK
 }
 
 // report completes the receive at the peer.

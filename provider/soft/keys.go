@@ -30,9 +30,10 @@ type keyTable struct {
 	vacant  []uint32           // indexes without a tenant
 }
 
-// tenancy is one index of the table. Copies of it share nothing but the region, so mu guards who writes.
+// tenancy is one index of the table. It is written under mu. Who still reads a table that was replaced may find a
+// region that has been removed since, and finds it dead.
 type tenancy struct {
-	region     *atomic.Pointer[region]
+	region     atomic.Pointer[region]
 	generation uint32 // of the last tenant; guarded by mu
 }
 
@@ -73,8 +74,11 @@ func (t *keyTable) vacancy() (uint32, error) {
 			return 0, fmt.Errorf("soft: domain has %d registered memories already", maxRegions)
 		}
 		longer := make([]tenancy, min(max(2*len(old), 16), maxRegions))
-		for i := copy(longer, old); i < len(longer); i++ {
-			longer[i].region = new(atomic.Pointer[region])
+		for i := range old {
+			longer[i].region.Store(old[i].region.Load())
+			longer[i].generation = old[i].generation
+		}
+		for i := len(longer) - 1; i >= len(old); i-- {
 			t.vacant = append(t.vacant, uint32(i))
 		}
 		t.tenants.Store(&longer)
@@ -116,29 +120,29 @@ func (t *keyTable) local(key uint32) *region {
 	return nil
 }
 
-// cover reports whether each span lies inside live memory of the domain, and returns its bytes as pieces. Empty spans
-// lie anywhere.
-func (t *keyTable) cover(first driver.Span, more []driver.Span) (pieces, bool) {
-	if !t.covers(first) {
-		return pieces{}, false
+// cover reports whether each span lies inside live memory of the domain, and returns the region of the first. Empty
+// spans lie anywhere.
+func (t *keyTable) cover(first driver.Span, more []driver.Span) (r *region, ok bool) {
+	if r, ok = t.covers(first); !ok {
+		return nil, false
 	}
 	for _, s := range more {
-		if !t.covers(s) {
-			return pieces{}, false
+		if _, ok = t.covers(s); !ok {
+			return nil, false
 		}
 	}
-	return pieces{t.bytes(first), more, t}, true
+	return r, true
 }
 
-func (t *keyTable) covers(s driver.Span) bool {
+func (t *keyTable) covers(s driver.Span) (*region, bool) {
 	if s.Length == 0 {
-		return true
+		return nil, true
 	}
 	r := t.local(s.Key)
-	return r != nil && r.allows(0) && r.contains(s.Address, uint64(s.Length))
+	return r, r != nil && r.allows(0) && r.contains(s.Address, uint64(s.Length))
 }
 
-// bytes returns the bytes of a span that covers has found good during the same visit to a gate.
+// bytes returns the bytes of one such span.
 func (t *keyTable) bytes(s driver.Span) []byte {
 	if s.Length == 0 {
 		return nil

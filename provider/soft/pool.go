@@ -89,7 +89,8 @@ func (p *pool) post(r *driver.Receive) error {
 	}
 	n := p.vacant[len(p.vacant)-1]
 	p.vacant = p.vacant[:len(p.vacant)-1]
-	p.slots[n] = slot{tag: r.Tag, bytes: r.Bytes(), first: r.Span, more: len(r.More)}
+	s := &p.slots[n]
+	s.tag, s.bytes, s.first, s.more, s.length, s.imm = r.Tag, r.Bytes(), r.Span, len(r.More), 0, 0
 	copy(p.spans[int(n)*(p.maxSpans-1):], r.More)
 	at := p.posted.Load()
 	p.posts[at&uint64(len(p.posts)-1)] = n

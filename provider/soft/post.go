@@ -69,7 +69,7 @@ func (q *QueuePair) accept(r *driver.Request) {
 	l := q.life.Load()
 	if l.phase() != phaseReady {
 		q.flushBacklog(l.unanswered())
-		q.report(r.Tag, r.Op, driver.Flushed, 0)
+		q.report(r.Tag, r.Op, driver.Flushed)
 		return
 	}
 	if q.requester.backlog.count == 0 && r.After.Count == 0 {
@@ -136,13 +136,13 @@ func (q *QueuePair) conclude(r *driver.Request, v verdict) {
 	if status := driver.Status(v); status != driver.OK {
 		q.fail(r, status)
 	} else if !r.Flags.Has(driver.Quiet) {
-		q.report(r.Tag, r.Op, driver.OK, uint32(r.Bytes()))
+		q.report(r.Tag, r.Op, driver.OK).Bytes = uint32(r.Bytes())
 	}
 }
 
 // fail reports a request that failed, and puts both ends in Error.
 func (q *QueuePair) fail(r *driver.Request, status driver.Status) {
-	q.report(r.Tag, r.Op, status, 0)
+	q.report(r.Tag, r.Op, status)
 	q.flushBacklog(driver.Flushed)
 	l := q.life.Load()
 	l.breakTo(phaseFailed)

@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -24,7 +25,7 @@ func (q *QueuePair) settle(l *life) bool {
 func (q *QueuePair) flushBacklog(oldest driver.Status) {
 	for q.requester.backlog.count > 0 {
 		r := q.unkeep()
-		q.report(r.Tag, r.Op, oldest, 0)
+		q.report(r.Tag, r.Op, oldest)
 		oldest = driver.Flushed
 	}
 	q.requester.begin()
@@ -43,8 +44,11 @@ func (q *QueuePair) reap(l *life) {
 	for arrived := l.arrived.Load(); q.reaped < arrived; q.reaped++ {
 		n := l.order[q.reaped&uint64(len(l.order)-1)]
 		s := &q.pool.slots[n]
-		q.cq.report(driver.Completion{Tag: s.tag, Queue: q.number, Op: s.op, Status: s.status, Bytes: s.length,
-			Imm: s.imm})
+		if s.taker != q.number {
+			panic(fmt.Sprintf("soft: receive in slot %d arrived at queue pair %d, but %d took it", n, q.number, s.taker))
+		}
+		done := q.report(s.tag, s.op, s.status)
+		done.Bytes, done.Imm = s.length, s.imm
 		if s.status != driver.OK {
 			l.breakTo(phaseFailed)
 		}
@@ -69,7 +73,7 @@ func (q *QueuePair) flushReceives(l *life) {
 }
 
 func (q *QueuePair) flushReceive(slot uint32) {
-	q.report(q.pool.slots[slot].tag, driver.OpReceive, driver.Flushed, 0)
+	q.report(q.pool.slots[slot].tag, driver.OpReceive, driver.Flushed)
 	q.pool.vacate(slot)
 }
 

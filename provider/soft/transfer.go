@@ -51,6 +51,15 @@ type pieces struct {
 	keys *keyTable
 }
 
+// open begins with the spans that keys.cover has found good, r being the region of the first. It fills p in place: a
+// struct that is returned is copied, and the copy stalls on stores that are still under way.
+func (p *pieces) open(keys *keyTable, r *region, first driver.Span, more []driver.Span) {
+	p.keys, p.more = keys, more
+	if r != nil {
+		p.here = r.slice(first.Address, uint64(first.Length))
+	}
+}
+
 // skip moves on by n bytes, which must be there.
 func (p *pieces) skip(n uint64) {
 	for n > 0 {
