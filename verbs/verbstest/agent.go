@@ -2,6 +2,8 @@ package verbstest
 
 import (
 	"fmt"
+	"runtime"
+	"slices"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -88,6 +90,7 @@ func (a *agent) Step(c *verbs.Completion) {
 	if id, ok := a.armed[c.Tag]; ok && (c.Op == verbs.OpQueueAccess || c.Op == verbs.OpMemoryAccess) {
 		delete(a.armed, c.Tag)
 		a.snapshot(id)
+		a.linger(id)
 	}
 	a.ended = append(a.ended, *c)
 }
@@ -167,6 +170,18 @@ func (a *agent) domain(id int) (*verbs.Domain, error) { return a.domains.get(max
 func (a *agent) snapshot(id int) {
 	if b, err := a.bytes.get(id); err == nil {
 		a.snapshots[id] = words(b)
+	}
+}
+
+// linger lets peers run for a while before this end does anything else, or until the memory differs from its snapshot.
+// If whoever changed the access did not finish before it said so, it will not finish meanwhile either.
+func (a *agent) linger(id int) {
+	before := a.snapshots[id]
+	for range 50 {
+		runtime.Gosched()
+		if !slices.Equal(words(a.bytes.items[id-1]), before) {
+			return
+		}
 	}
 }
 

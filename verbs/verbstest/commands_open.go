@@ -137,6 +137,7 @@ func (c Close) carryOut(a *agent) (Result, error) {
 	err = object.Close()
 	if c.Snapshot {
 		a.snapshot(c.ID)
+		a.linger(c.ID)
 	}
 	return Result{}, err
 }

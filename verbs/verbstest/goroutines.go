@@ -36,7 +36,7 @@ func (l *goroutineLab) Capabilities() Capabilities { return l.config.Capabilitie
 
 func (l *goroutineLab) Open(name string, config EndConfig) (End, error) {
 	e := &goroutineEnd{lab: l, finished: make(chan struct{})}
-	a, err := newAgent(name, e.open, config)
+	a, err := newAgent(name, e.open, config.scanEvery(l.config.Limit))
 	if err != nil {
 		return nil, err
 	}

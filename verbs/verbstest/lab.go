@@ -43,7 +43,18 @@ func (s Signal) String() string { return [...]string{"kill", "stop", "continue"}
 type EndConfig struct {
 	Completions int           // depth of the completion queue; 0: 4096, or what the device can
 	Waiting     Waiting       // how the loop waits
-	ScanEvery   time.Duration // how often a sleeping end looks at its memory; 0: what package loop takes
+	ScanEvery   time.Duration // how often a sleeping end looks at its memory; 0: what package loop takes; or Never
+}
+
+// Never is a ScanEvery that no command lives to see: twice the lab's limit.
+const Never time.Duration = -1
+
+// scanEvery resolves Never for a lab.
+func (c EndConfig) scanEvery(limit time.Duration) EndConfig {
+	if c.ScanEvery == Never {
+		c.ScanEvery = 2 * limit
+	}
+	return c
 }
 
 // Waiting names a policy of package loop, so that it can be sent to another process.

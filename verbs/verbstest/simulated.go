@@ -25,13 +25,13 @@ type SimulatedConfig struct {
 	// Kill makes a node crash. It goes with the capability Kill.
 	Kill         func(driver.Device)
 	Capabilities Capabilities
-	Limit        time.Duration // of virtual time, that a command may wait; 0: ten minutes
+	Limit        time.Duration // of virtual time, that a command may wait; 0: 10 s, in which busy nodes do more than in an hour of ours
 }
 
 // Simulated makes a lab in virtual time: everything happens in the goroutine of the test, while it waits.
 func Simulated(config SimulatedConfig) Lab {
 	if config.Limit == 0 {
-		config.Limit = 10 * time.Minute
+		config.Limit = 10 * time.Second
 	}
 	return &simulatedLab{config: config}
 }
@@ -45,7 +45,7 @@ func (l *simulatedLab) Capabilities() Capabilities { return l.config.Capabilitie
 
 func (l *simulatedLab) Open(name string, config EndConfig) (End, error) {
 	e := &simulatedEnd{lab: l}
-	a, err := newAgent(name, e.open, config)
+	a, err := newAgent(name, e.open, config.scanEvery(l.config.Limit))
 	if err != nil {
 		return nil, err
 	}

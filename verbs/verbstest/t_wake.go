@@ -15,13 +15,10 @@ var wakeTests = []Test{
 	{"TimersComeInOrder", "Timers come when they are due, in order, also while the end sleeps.", 0, testTimers},
 }
 
-// never is a scan interval that no test lives to see.
-const never = 24 * time.Hour
-
-// sleeper opens two ends, both of which sleep until they are woken.
+// sleepers opens two ends, both of which sleep until they are woken.
 func (t *T) sleepers() *wire {
 	t.Helper()
-	config := EndConfig{Waiting: Sleeping, ScanEvery: never}
+	config := EndConfig{Waiting: Sleeping, ScanEvery: Never}
 	w := &wire{a: t.openWith("a", config), b: t.openWith("b", config)}
 	w.ma, w.mb = w.a.memory(wireMemory, verbs.RemoteAll), w.b.memory(wireMemory, verbs.RemoteAll)
 	w.qa, w.qb = w.a.pair(OpenPair{Access: verbs.RemoteAll}), w.b.pair(OpenPair{Access: verbs.RemoteAll})
@@ -118,7 +115,7 @@ func closeEnds(t *T, ends ...*node) {
 
 // Timers come when they are due, in order, also while the end sleeps.
 func testTimers(t *T) {
-	a := t.openWith("a", EndConfig{Waiting: Sleeping, ScanEvery: never})
+	a := t.openWith("a", EndConfig{Waiting: Sleeping, ScanEvery: Never})
 	for i, after := range []time.Duration{3, 1, 2, 1, 0} {
 		a.do(SetTimer{After: after * 20 * time.Millisecond, Tag: uint64(i)})
 	}

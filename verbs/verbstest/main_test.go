@@ -1,0 +1,110 @@
+package verbstest_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/weft-fabric/weft/provider/hook"
+	"github.com/weft-fabric/weft/provider/sim"
+	"github.com/weft-fabric/weft/provider/soft"
+	"github.com/weft-fabric/weft/verbs/driver"
+	"github.com/weft-fabric/weft/verbs/verbstest"
+)
+
+// childVariable is set in the environment of a process that shall serve a lab instead of running tests.
+const childVariable = "WEFT_VERBSTEST_CHILD"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(childVariable) == "" {
+		goleak.VerifyTestMain(m)
+		return
+	}
+	if err := verbstest.Serve(os.Stdin, os.Stdout, softLab(verbstest.Everything, 0)); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// small is a budget for tests of the suite itself.
+func small(has verbstest.Capability) verbstest.Capabilities {
+	return verbstest.Capabilities{Has: has &^ verbstest.Allocations, QueuePairs: 50, Traffic: 8 << 20, Repeat: 3}
+}
+
+// softLab is a lab of software NICs whose rules are broken as told.
+func softLab(has verbstest.Capability, limit time.Duration, rules ...hook.Rule) verbstest.Lab {
+	inner := map[driver.Device]*soft.Device{}
+	return verbstest.Goroutines(verbstest.GoroutineConfig{
+		Open: func() (driver.Device, error) {
+			d, err := soft.New(soft.Config{})
+			if err != nil {
+				return nil, err
+			}
+			faulty := faulty(d, rules)
+			inner[faulty] = d
+			return faulty, nil
+		},
+		Kill:         func(d driver.Device) { inner[d].Kill() },
+		Capabilities: small(has),
+		Limit:        limit,
+	})
+}
+
+// simLab is a lab of simulated nodes whose rules are broken as told.
+func simLab(tb verbstest.TB, rules ...hook.Rule) verbstest.Lab {
+	fabric, err := sim.New(sim.Config{Seed: 5, PeerTimeout: 10 * time.Millisecond})
+	if err != nil {
+		tb.Fatalf("new fabric: %v", err)
+	}
+	inner := map[driver.Device]*sim.Device{}
+	return verbstest.Simulated(verbstest.SimulatedConfig{
+		Fabric: fabric,
+		Open: func() (driver.Device, error) {
+			d, err := fabric.NewDevice(sim.NodeConfig{Name: fmt.Sprintf("node%d", len(inner))})
+			if err != nil {
+				return nil, err
+			}
+			faulty := faulty(d, rules)
+			inner[faulty] = d
+			return faulty, nil
+		},
+		Kill: func(d driver.Device) {
+			if err := fabric.Crash(inner[d].Name()); err != nil {
+				tb.Errorf("crash: %v", err)
+			}
+		},
+		Capabilities: small(verbstest.Everything &^ (verbstest.Sleeps | verbstest.Preemptive)),
+		Limit:        100 * time.Millisecond,
+	})
+}
+
+// faulty wraps a device if there are rules to break.
+func faulty(d driver.Device, rules []hook.Rule) driver.Device {
+	if len(rules) == 0 {
+		return d
+	}
+	return hook.Fault(d, hook.Plan{Rules: rules})
+}
+
+// The whole suite passes through a pipe: both ends of each test live in one child process.
+func TestChildProcess(t *testing.T) {
+	verbstest.Run(t, func(tb verbstest.TB) verbstest.Lab {
+		lab, err := childLab()
+		if err != nil {
+			tb.Fatalf("%v", err)
+		}
+		return lab
+	}, verbstest.Options{})
+}
+
+// childLab is this test binary once more, serving.
+func childLab() (verbstest.Lab, error) {
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(os.Environ(), childVariable+"=1")
+	cmd.Stderr = os.Stderr
+	return verbstest.Child(cmd)
+}
