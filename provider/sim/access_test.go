@@ -174,6 +174,72 @@ func TestRevokedReadsBringNothing(t *testing.T) {
 	settled(t, f)
 }
 
+// However long the answers travel, those before a refusal count, and word that the target left comes behind them.
+func TestAnswersComeBeforeTheGoodbye(t *testing.T) {
+	for seed := range uint64(50) {
+		_, a, b, qa, _ := couple(t, Config{Seed: seed, Jitter: 20})
+		list := make10(driver.Request{Op: driver.OpWrite, Span: a.span(0, 8), Remote: b.remote(0, 8)})
+		list[9].Remote.Key++
+		qa.must(t, list...)
+		for range 9 {
+			a.want(driver.OpWrite, driver.OK)
+		}
+		a.want(driver.OpWrite, driver.RemoteAccess)
+	}
+}
+
+// A message of an earlier connection does not land in a later one of the same queue pairs.
+func TestOldMessagesDoNotLandInNewConnections(t *testing.T) {
+	costs := DefaultCosts()
+	costs.Reset = 0
+	for seed := range uint64(50) {
+		_, a, b, qa, qb := couple(t, Config{Seed: seed, Jitter: 50, Costs: &costs})
+		a.bytes()[0] = 1
+		qa.must(t, driver.Request{Op: driver.OpWrite, Flags: driver.Inline, Span: a.span(0, 1), Remote: b.remote(0, 1)})
+		a.fabric.At(a.fabric.now+400, func() { must(t, qa.Reset(1)); must(t, qb.Reset(2)) })
+		a.want(driver.OpWrite, driver.Flushed)
+		a.want(driver.OpReset, driver.OK)
+		b.want(driver.OpReset, driver.OK)
+		join(a, b, qa, qb)
+		if landed := b.bytes()[0]; landed == 0 {
+			must(t, a.fabric.Run(a.fabric.now.Add(time.Millisecond)))
+			if b.bytes()[0] != 0 {
+				t.Fatalf("seed %d: a write of the old connection landed in the new one", seed)
+			}
+		}
+	}
+}
+
+func TestStaleAddressDoesNotConnect(t *testing.T) {
+	f := newFabric(t, Config{})
+	a, b := newHost(t, f, NodeConfig{Name: "a"}), newHost(t, f, NodeConfig{Name: "b"})
+	qa, qb := a.pair(), b.pair()
+	stale := qb.Address()
+	must(t, qb.Reset(1))
+	b.want(driver.OpReset, driver.OK)
+	must(t, qa.Connect(2, stale))
+	must(t, qb.Connect(3, qa.Address()))
+	a.want(driver.OpConnect, driver.RetryExceeded)
+	b.want(driver.OpConnect, driver.RetryExceeded)
+}
+
+// Two Resets overlap: what was begun between their completions is flushed by the second.
+func TestOverlappingResets(t *testing.T) {
+	f, a, b, qa, _ := couple(t, Config{})
+	must(t, qa.Reset(1))
+	must(t, f.Run(f.now.Add(100*time.Microsecond)))
+	must(t, qa.Reset(2))
+	a.want(driver.OpReset, driver.OK)
+	must(t, qa.Connect(3, b.pair().Address()))
+	if c := a.want(driver.OpConnect, driver.Flushed); c.Tag != 3 {
+		t.Errorf("got %+v", c)
+	}
+	a.want(driver.OpReset, driver.OK)
+	if qa.State() != driver.New {
+		t.Errorf("state %v", qa.State())
+	}
+}
+
 func TestResetFlushesThenReconnects(t *testing.T) {
 	f, a, b, qa, qb := couple(t, Config{})
 	before := qa.Address()

@@ -125,6 +125,9 @@ func stepScale(b *testing.B, f *Fabric) {
 	b.ReportMetric(float64(f.Now()-virtual)/float64(b.Elapsed().Nanoseconds()), "virtual/real")
 }
 
+// BenchmarkTenThousand is 10,240 nodes in 160 racks.
+func BenchmarkTenThousand(b *testing.B) { stepScale(b, scale(b, 160, 64, 4, 64<<10, neighbour)) }
+
 // BenchmarkWrite is one 8-byte inline write, from posting to its completion.
 func BenchmarkWrite(b *testing.B) {
 	_, x, y, q, _ := couple(b, Config{})

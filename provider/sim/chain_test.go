@@ -2,6 +2,7 @@ package sim
 
 import (
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/verbs/driver"
 )
@@ -52,6 +53,26 @@ func TestChainedRequestAfterTheFact(t *testing.T) {
 	b.want(driver.OpReceive, driver.OK)
 	bc.must(t, driver.Request{Op: driver.OpSend, Span: b.span(0, 8), After: driver.Arrival{Queue: ba.number, Count: 1}})
 	b.want(driver.OpSend, driver.OK)
+}
+
+// Arrivals count from the last Reset.
+func TestChainCountsFromReset(t *testing.T) {
+	f, a, b, c, ab, ba, bc, _ := relay(t)
+	ab.must(t, driver.Request{Op: driver.OpSend, Span: a.span(0, 8)})
+	b.want(driver.OpReceive, driver.OK)
+	must(t, f.Run(f.now.Add(time.Millisecond)))
+	for _, q := range []*queuePair{ab, ba} {
+		must(t, q.Reset(5))
+	}
+	must(t, f.Run(f.now.Add(time.Millisecond)))
+	a.poll()
+	b.poll()
+	join(a, b, ab, ba)
+	ba.mustReceive(t, driver.Receive{Span: b.span(0, 8)})
+	bc.must(t, driver.Request{Op: driver.OpSend, Span: b.span(0, 8), After: driver.Arrival{Queue: ba.number, Count: 1}})
+	c.nothing()
+	ab.must(t, driver.Request{Op: driver.OpSend, Span: a.span(0, 8)})
+	c.want(driver.OpReceive, driver.OK)
 }
 
 func TestChainBreaksWithWhatItWaitsFor(t *testing.T) {

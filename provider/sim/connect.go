@@ -189,9 +189,6 @@ func (q *queuePair) stepSilence(gen uint32) bool {
 // leave ends this end's part in a connection: nothing is sent any more, and nothing waits here.
 func (q *queuePair) leave() {
 	f := q.fabric()
-	q.silence++
-	q.patience++
-	q.pumpGen++
 	q.pumpAt = clock.Never
 	for _, l := range []*list{&q.out, &q.held, &q.inbound} {
 		for l.head != 0 {

@@ -179,6 +179,31 @@ func TestReceiverNotReady(t *testing.T) {
 	settled(t, f)
 }
 
+// Each message that comes to wait for a receive may wait for all of its time.
+func TestEachMessageWaitsItsOwnTime(t *testing.T) {
+	f, a, b, qa, qb := couple(t, quiet())
+	for _, after := range []time.Duration{900 * time.Microsecond, 1500 * time.Microsecond} {
+		f.At(f.now.Add(after), func() { qb.mustReceive(t, driver.Receive{Span: b.span(0, 8)}) })
+	}
+	qa.must(t, driver.Request{Op: driver.OpSend, Span: a.span(0, 8)}, driver.Request{Op: driver.OpSend, Span: a.span(0, 8)})
+	a.want(driver.OpSend, driver.OK)
+	a.want(driver.OpSend, driver.OK)
+}
+
+// A receive that is not all in the domain's memory takes nothing.
+func TestReceiveOutsideItsMemory(t *testing.T) {
+	f, a, b, qa, qb := couple(t, Config{})
+	a.bytes()[0] = 1
+	qb.mustReceive(t, driver.Receive{Span: b.span(0, 4), More: []driver.Span{b.span(testSize-2, 4)}})
+	qa.must(t, driver.Request{Op: driver.OpSend, Span: a.span(0, 8)})
+	b.want(driver.OpReceive, driver.LocalProtection)
+	a.want(driver.OpSend, driver.RemoteInvalid)
+	if b.bytes()[0] != 0 {
+		t.Error("the first half was written")
+	}
+	settled(t, f)
+}
+
 func TestReceiveTooShort(t *testing.T) {
 	f, a, b, qa, qb := couple(t, Config{})
 	qb.mustReceive(t, driver.Receive{Tag: 1, Span: b.span(0, 4)}, driver.Receive{Tag: 2, Span: b.span(0, 4)})

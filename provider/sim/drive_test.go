@@ -100,6 +100,34 @@ func TestWakeCosts(t *testing.T) {
 	}
 }
 
+// Posting takes the loop's core: its next turn waits until it is through.
+func TestPostingTakesTime(t *testing.T) {
+	f, a, _, qa, _ := couple(t, quiet())
+	s := &script{next: clock.Never, clock: f}
+	s.turn = func() error {
+		if len(s.turns) == 1 {
+			qa.must(t, make10(driver.Request{Op: driver.OpWrite, Flags: driver.Quiet})...)
+			a.queue.Wake()
+		}
+		return nil
+	}
+	a.queue.Drive(s)
+	a.queue.Wake()
+	start := f.now
+	must(t, f.Run(f.now+100_000))
+	if want := start + f.delay.post + 9*f.delay.postMore; len(s.turns) != 2 || s.turns[0] != start || s.turns[1] != want {
+		t.Errorf("turns at %v, want %v and %v", s.turns, start, want)
+	}
+}
+
+func make10(r driver.Request) []driver.Request {
+	list := make([]driver.Request, 10)
+	for i := range list {
+		list[i] = r
+	}
+	return list
+}
+
 func TestErrorOfATurnIsKept(t *testing.T) {
 	f := newFabric(t, Config{})
 	a := newHost(t, f, NodeConfig{Name: "a"})

@@ -150,6 +150,33 @@ func TestLeavingDuringAPartition(t *testing.T) {
 	settled(t, f)
 }
 
+// That a partition heals does not hide that the peer crashed meanwhile.
+func TestCrashDuringAPartition(t *testing.T) {
+	f, a, _, qa, _ := couple(t, Config{})
+	must(t, f.Partition([]string{"a"}))
+	must(t, f.Crash("b"))
+	f.At(f.now.Add(time.Millisecond), f.Heal)
+	qa.must(t, driver.Request{Op: driver.OpWrite})
+	a.want(driver.OpWrite, driver.RetryExceeded)
+	settled(t, f)
+}
+
+// A crashed node says no goodbye, not even for requests that wait for each other.
+func TestCrashIsSilent(t *testing.T) {
+	f, _, b, c, _, ba, bc, cb := relay(t)
+	bc.must(t, driver.Request{Op: driver.OpSend, Span: b.span(0, 8), After: driver.Arrival{Queue: ba.number, Count: 1}})
+	must(t, f.Crash("b"))
+	must(t, f.Run(f.now.Add(f.config.PeerTimeout/2-time.Microsecond)))
+	if cb.State() != driver.Ready || len(c.poll()) != 0 {
+		t.Errorf("the peer is %v already", cb.State())
+	}
+	must(t, f.Run(f.now.Add(f.config.PeerTimeout)))
+	if cb.State() != driver.Error {
+		t.Errorf("the peer is still %v", cb.State())
+	}
+	settled(t, f)
+}
+
 func TestConnectAcrossAPartition(t *testing.T) {
 	f := newFabric(t, Config{})
 	a, b := newHost(t, f, NodeConfig{Name: "a"}), newHost(t, f, NodeConfig{Name: "b"})

@@ -99,7 +99,7 @@ func change(t *rapid.T, n *network, flows []uint32, capacity []float64, now cloc
 		return
 	}
 	n.join(id, now)
-	n.send(id, 1<<20)
+	n.send(id, rapid.Uint32Range(1, 1<<20).Draw(t, "bytes"))
 }
 
 func compareShares(t *rapid.T, n *network, flows []uint32, capacity []float64) {
@@ -113,6 +113,11 @@ func compareShares(t *rapid.T, n *network, flows []uint32, capacity []float64) {
 	}
 	if len(n.finish) != len(active) {
 		t.Fatalf("%d messages are planned for %d active flows", len(n.finish), len(active))
+	}
+	for i := range n.finish {
+		if i > 0 && n.finish[i].before(&n.finish[(i-1)/4]) {
+			t.Fatalf("finish is out of order at %d: %+v", i, n.finish)
+		}
 	}
 	for i, want := range slowShares(capacity, paths) {
 		f := n.flows.at(active[i])

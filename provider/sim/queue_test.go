@@ -1,0 +1,117 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/weft-fabric/weft/clock"
+)
+
+// Events come out by time, and those of one moment in the order they were planned.
+func TestQueueOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var q queue
+		var want []event
+		for i := range rapid.IntRange(1, 60).Draw(t, "events") {
+			e := event{at: clock.Time(rapid.IntRange(0, 9).Draw(t, "at")), order: uint64(i)}
+			q.push(e)
+			want = append(want, e)
+			if rapid.IntRange(0, 3).Draw(t, "pop") == 0 {
+				takeFirst(t, &q, &want)
+			}
+		}
+		for len(want) > 0 {
+			takeFirst(t, &q, &want)
+		}
+	})
+}
+
+func takeFirst(t *rapid.T, q *queue, want *[]event) {
+	slices.SortFunc(*want, compareEvents)
+	if got := q.pop(); got != (*want)[0] {
+		t.Fatalf("got %+v, want %+v", got, (*want)[0])
+	}
+	*want = (*want)[1:]
+}
+
+func compareEvents(a, b event) int {
+	switch {
+	case a.before(&b):
+		return -1
+	case b.before(&a):
+		return 1
+	}
+	return 0
+}
+
+// However flows are moved and removed, the first to finish stands first and every flow knows its place.
+func TestFinishQueueOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		n := &network{}
+		times := map[uint32]event{}
+		for range 30 {
+			n.newFlow(0, nil)
+		}
+		for i := range rapid.IntRange(1, 150).Draw(t, "changes") {
+			id := rapid.Uint32Range(1, 30).Draw(t, "flow")
+			if rapid.IntRange(0, 2).Draw(t, "what") == 0 {
+				n.finish.remove(n, id)
+				delete(times, id)
+			} else {
+				at := clock.Time(rapid.IntRange(0, 99).Draw(t, "at"))
+				n.finish.set(n, id, at, uint64(i))
+				times[id] = event{at: at, order: uint64(i), index: id}
+			}
+			if len(n.finish) != len(times) {
+				t.Fatalf("%d entries for %d flows", len(n.finish), len(times))
+			}
+			for id, e := range times {
+				place := n.flows.at(id).heap - 1
+				above := &n.finish[max(place-1, 0)/4]
+				if n.finish[place] != e || e.before(above) {
+					t.Fatalf("flow %d stands at %d as %+v, want %+v, behind %+v", id, place, n.finish[place], e, *above)
+				}
+			}
+		}
+	})
+}
+
+func TestSlabUsesItemsAgain(t *testing.T) {
+	var s slab[int]
+	seen := map[uint32]bool{}
+	for i := range 3 * slabPage {
+		n := s.take()
+		if n == 0 || seen[n] {
+			t.Fatalf("item %d is number %d", i, n)
+		}
+		seen[n] = true
+		*s.at(n) = i
+	}
+	s.give(7)
+	s.give(300)
+	if a, b := s.take(), s.take(); a != 300 || b != 7 || s.live() != 3*slabPage {
+		t.Errorf("took %d and %d again, %d are live", a, b, s.live())
+	}
+}
+
+func TestRingKeepsOrderWhileItGrows(t *testing.T) {
+	var r ring[int]
+	in, out := 0, 0
+	for round := range 50 {
+		for range round {
+			r.push(in)
+			in++
+		}
+		for range round / 2 {
+			if got := r.pop(); got != out {
+				t.Fatalf("got %d, want %d", got, out)
+			}
+			out++
+		}
+	}
+	if r.count != in-out || *r.front() != out {
+		t.Errorf("%d are left, the first is %d", r.count, *r.front())
+	}
+}
