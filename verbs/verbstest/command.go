@@ -6,6 +6,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -32,6 +33,7 @@ type Result struct {
 	Limits      verbs.Limits
 	Stream      StreamStatus
 	Text        []string
+	Now         clock.Time
 }
 
 // Region is where a memory lies, for spans made by a test.
@@ -89,7 +91,7 @@ func (f *Failure) asError() error {
 var register = sync.OnceFunc(func() {
 	for _, c := range []any{OpenDomain{}, OpenMemory{}, OpenPair{}, OpenPool{}, Close{}, Connect{}, Post{}, PostPool{},
 		SetQueueAccess{}, SetMemoryAccess{}, Reset{}, Inspect{}, Load{}, Store{}, Fill{}, Checksum{}, CPUAdd{}, Take{},
-		SetTimer{}, Until{}, Mallocs{}, Turns{}, Changed{}, Stream{}, Sink{}, Increment{}, StreamState{}, Watch{}, WatchState{},
+		SetTimer{}, Until{}, Mallocs{}, Turns{}, Now{}, Changed{}, Stream{}, Sink{}, Increment{}, StreamState{}, Watch{}, WatchState{},
 		BadArguments{}, CloseOrder{}, Describe{},
 		Ended{}, WordIs{}, StreamAt{}, StreamEnded{}, StateIs{}, Watched{}} {
 		gob.Register(c)

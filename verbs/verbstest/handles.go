@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -84,6 +85,12 @@ func (n *node) signal(s Signal) {
 	if err := n.end.Signal(s); err != nil {
 		n.t.Fatalf("%s: %v: %v", n.name, s, err)
 	}
+}
+
+// now is the time at the end.
+func (n *node) now() clock.Time {
+	n.t.Helper()
+	return n.do(Now{}).Now
 }
 
 // take waits for completions of a class and takes them.

@@ -94,6 +94,7 @@ const (
 	CPUAtomics                            // CPU and NIC atomics on one word compose
 	Preemptive                            // ends run in parallel, so that a watcher can look in the middle of a write
 	StrongKeys                            // remote keys cannot be guessed
+	ExactTime                             // time is virtual: what shall happen within a bound does, to the nanosecond
 	capabilityEnd
 
 	// Everything is every capability.
@@ -101,7 +102,8 @@ const (
 )
 
 var capabilityNames = [...]string{"kill", "stop", "sleeps", "allocations", "shared receives", "memory access", "chains",
-	"CPU atomics", "preemptive", "strong keys"}
+	"CPU atomics", "preemptive", "strong keys",
+	"exact time"}
 
 func (c Capability) String() string {
 	var words []string

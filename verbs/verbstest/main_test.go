@@ -1,9 +1,11 @@
 package verbstest_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"strings"
 	"testing"
 	"time"
 
@@ -24,11 +26,14 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 		return
 	}
-	if err := verbstest.Serve(os.Stdin, os.Stdout, softLab(verbstest.Everything, 0)); err != nil {
+	if err := verbstest.Serve(os.Stdin, os.Stdout, softLab(realTime, 0)); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
 }
+
+// realTime is what a lab has that is not simulated.
+const realTime = verbstest.Everything &^ verbstest.ExactTime
 
 // small is a budget for tests of the suite itself.
 func small(has verbstest.Capability) verbstest.Capabilities {
@@ -93,7 +98,7 @@ func faulty(d driver.Device, rules []hook.Rule) driver.Device {
 // The whole suite passes through a pipe: both ends of each test live in one child process.
 func TestChildProcess(t *testing.T) {
 	verbstest.Run(t, func(tb verbstest.TB) verbstest.Lab {
-		lab, err := childLab()
+		lab, err := verbstest.Child(child())
 		if err != nil {
 			tb.Fatalf("%v", err)
 		}
@@ -101,10 +106,61 @@ func TestChildProcess(t *testing.T) {
 	}, verbstest.Options{})
 }
 
-// childLab is this test binary once more, serving.
-func childLab() (verbstest.Lab, error) {
+// child is this test binary once more, serving.
+func child() *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), childVariable+"=1")
 	cmd.Stderr = os.Stderr
-	return verbstest.Child(cmd)
+	return cmd
+}
+
+// Each end can be a process of its own. The lane in this test does not lead from one process to another, so the tests
+// that pass are those of one end; and an end that is killed is gone.
+func TestOneProcessForEachEnd(t *testing.T) {
+	alone := []string{"EndsConnectToThemselves", "CompletionQueueReservesRoom", "ChildrenCloseFirst", "TimersComeInOrder"}
+	verbstest.Run(t, func(verbstest.TB) verbstest.Lab {
+		return verbstest.Processes(child, small(realTime))
+	}, verbstest.Options{Only: alone})
+
+	lab := verbstest.Processes(child, small(realTime))
+	victim, err := lab.Open("victim", verbstest.EndConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := lab.Open("other", verbstest.EndConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := victim.Signal(verbstest.KillEnd); err != nil {
+		t.Error(err)
+	}
+	if _, err := victim.Do(verbstest.Inspect{}); err == nil {
+		t.Error("a killed process has answered")
+	}
+	if _, err := other.Do(verbstest.Inspect{}); err != nil {
+		t.Error(err)
+	}
+	if err := lab.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// A hang is a failure that names what was waited for, on every kind of lab, and also at the other side of a pipe.
+func TestHangsAreNamed(t *testing.T) {
+	for name, lab := range map[string]verbstest.Lab{
+		"goroutines": softLab(realTime, 10*time.Millisecond),
+		"simulated":  simLab(t),
+	} {
+		end, err := lab.Open("a", verbstest.EndConfig{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = end.Do(verbstest.Until{Condition: verbstest.Ended{Queue: 7, Class: verbstest.Receives, N: 3}})
+		if !errors.Is(err, verbstest.ErrHang) || !strings.Contains(err.Error(), "3 receives of queue pair 7") {
+			t.Errorf("%s: a wait for what never comes ended as %v", name, err)
+		}
+		if err := lab.Close(); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
 }

@@ -58,7 +58,7 @@ var hidden = []hook.Lie{
 var labs = map[string]func(verbstest.TB, ...hook.Rule) verbstest.Lab{
 	"sim": simLab,
 	"soft": func(_ verbstest.TB, rules ...hook.Rule) verbstest.Lab {
-		return softLab(verbstest.Everything, 300*time.Millisecond, rules...)
+		return softLab(realTime, 300*time.Millisecond, rules...)
 	},
 }
 
@@ -109,6 +109,21 @@ func TestTheHonestPass(t *testing.T) {
 				if passed, log := verbstest.Outcome(honest, name); !passed {
 					t.Errorf("%s fails on %s though nobody lies:\n%s", name, where, log)
 				}
+			}
+		}
+	}
+}
+
+// Completions may come late, whole turns late: no test takes that for a broken promise.
+func TestDelaysAreNoFailure(t *testing.T) {
+	late := hook.Rule{Polls: 2}
+	for where, lab := range map[string]func(verbstest.TB) verbstest.Lab{
+		"sim":  func(tb verbstest.TB) verbstest.Lab { return simLab(tb, late) },
+		"soft": func(verbstest.TB) verbstest.Lab { return softLab(realTime, 0, late) },
+	} {
+		for _, test := range verbstest.Tests() {
+			if passed, log := verbstest.Outcome(lab, test.Name); !passed {
+				t.Errorf("%s fails on %s if completions are late:\n%s", test.Name, where, log)
 			}
 		}
 	}

@@ -1,6 +1,8 @@
 package verbstest
 
 import (
+	"strconv"
+
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -10,6 +12,7 @@ var deathTests = []Test{
 	{"WriterDiesInAStream", "A writer that dies is noticed; afterwards nothing of it lands any more.", Kill, testWriterDies},
 	{"PeerDiesWhileIdle", "A peer that dies while nothing is under way is noticed: receives are Flushed.", Kill,
 		testIdleDeath},
+	{"DeathIsNoticedInTime", "A dead peer is reported within Limits.PeerTimeout.", Kill | ExactTime, testDeathInTime},
 	{"PeerDiesWhileConnecting", "Connecting to a peer that has died does not succeed.", Kill, testDeathBeforeConnect},
 }
 
@@ -87,6 +90,27 @@ func testIdleDeath(t *T) {
 	t.inOrder(s.ab.receives(3), verbs.Flushed)
 	s.ab.untilState(verbs.Error)
 	t.carries(s.ac, s.m, s.ca, s.mc, 4)
+}
+
+// A dead peer is reported within Limits.PeerTimeout, whether something is under way or not.
+func testDeathInTime(t *T) {
+	for _, busy := range []bool{false, true} {
+		a, b := t.open("a "+strconv.FormatBool(busy)), t.open("b "+strconv.FormatBool(busy))
+		ma, mb := a.memory(8192, 0), b.memory(8192, verbs.RemoteAll)
+		qa, qb := a.pair(OpenPair{}), b.pair(OpenPair{Access: verbs.RemoteAll})
+		t.connect(qa, qb)
+		qa.receive(verbs.Receive{Tag: 0})
+		if busy {
+			a.stream(Stream{Pair: qa.id, Memory: ma.id,
+				Round: []verbs.Request{request(verbs.OpWrite, 0, ma.span(0, 4096), mb.remote(0, 4096))}}).reaches(5)
+		}
+		before := a.now()
+		b.signal(KillEnd)
+		t.inOrder(qa.receives(1), verbs.Flushed)
+		if passed := a.now().Sub(before); passed > a.limits.PeerTimeout {
+			t.Fatalf("busy %t: a death was noticed after %v, promised are %v", busy, passed, a.limits.PeerTimeout)
+		}
+	}
 }
 
 // Connecting to a peer that has died does not succeed.

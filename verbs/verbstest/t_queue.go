@@ -172,17 +172,22 @@ func testSendWaits(t *T) {
 	}
 }
 
-// A Send or WriteImm that finds no receive in time ends as ReceiverNotReady.
+// A Send or WriteImm that finds no receive in time ends as ReceiverNotReady, and not before the time is up.
 func testReceiverNotReady(t *T) {
-	w := t.wireWith(OpenPair{Access: verbs.RemoteAll, ReceiverWait: 20 * time.Millisecond})
+	const wait = 20 * time.Millisecond
+	w := t.wireWith(OpenPair{Access: verbs.RemoteAll, ReceiverWait: wait})
 	for i, op := range []verbs.Op{verbs.OpSend, verbs.OpWriteImm} {
 		if i > 0 {
 			w.reconnect()
 		}
+		before := w.a.now()
 		w.qa.post(request(verbs.OpWrite, 0, w.ma.span(0, 8), w.mb.remote(0, 8)),
 			request(op, 1, w.ma.span(0, 8), w.mb.remote(0, 8)),
 			quiet(request(verbs.OpWrite, 2, w.ma.span(0, 8), w.mb.remote(0, 8))))
 		t.statuses(op.String(), w.qa.requests(3), verbs.OK, verbs.ReceiverNotReady, verbs.Flushed)
+		if waited := w.a.now().Sub(before); waited < wait {
+			t.Fatalf("%v gave up after %v, it was to wait for %v", op, waited, wait)
+		}
 		w.qa.untilState(verbs.Error)
 	}
 }

@@ -12,6 +12,7 @@ var resetTests = []Test{
 		testResetFlushes},
 	{"ResetFromEveryState", "Reset leads from every state to New, with a new address.", 0, testResetStates},
 	{"ReconnectedEndsCarryData", "Two ends that were reset connect again under their new addresses.", 0, testReconnect},
+	{"EndsConnectToThemselves", "Two queue pairs of one device can be connected to each other.", 0, testLoopback},
 	{"StaleAddressesDoNotConnect", "An address from before a Reset does not connect.", 0, testStaleAddress},
 	{"ResetIsNoticedByThePeer", "When one end is reset, the other goes to Error and flushes.", 0, testResetNoticed},
 	{"ConnectRefusesNonsense", "What is no address is refused, or never connects; a second Connect is ErrState.", 0,
@@ -96,7 +97,23 @@ func testReconnect(t *T) {
 	w.carries(99)
 }
 
-// An address from before a Reset does not connect. Nor does one whose owner has connected elsewhere.
+// Two queue pairs of one device can be connected to each other.
+func testLoopback(t *T) {
+	a := t.open("a")
+	ma, mb := a.memory(512, verbs.RemoteAll), a.memory(512, verbs.RemoteAll)
+	config := OpenPair{Access: verbs.RemoteAll}
+	p, q := a.pair(config), a.pair(config)
+	t.connect(p, q)
+	t.carries(p, ma, q, mb, 1)
+	t.carries(q, mb, p, ma, 2)
+	p.post(request(verbs.OpWrite, 0, ma.span(0, 256), mb.remote(0, 256)))
+	t.statuses("write", p.requests(1), verbs.OK)
+	if mb.checksum(0, 256) != ma.checksum(0, 256) {
+		t.Fatalf("a Write to oneself is not in memory")
+	}
+}
+
+// An address from before a Reset does not connect.
 func testStaleAddress(t *T) {
 	w := t.wire()
 	stale := w.qb.address

@@ -116,6 +116,7 @@ func closeEnds(t *T, ends ...*node) {
 // Timers come when they are due, in order, also while the end sleeps.
 func testTimers(t *T) {
 	a := t.openWith("a", EndConfig{Waiting: Sleeping, ScanEvery: Never})
+	before := a.now()
 	for i, after := range []time.Duration{3, 1, 2, 1, 0} {
 		a.do(SetTimer{After: after * 20 * time.Millisecond, Tag: uint64(i)})
 	}
@@ -123,5 +124,8 @@ func testTimers(t *T) {
 		if want := []verbs.Tag{4, 1, 3, 2, 0}[i]; c.Tag != want || c.Op != verbs.OpTimer {
 			t.Fatalf("timer %d is %+v, want tag %d", i, c, want)
 		}
+	}
+	if passed := a.now().Sub(before); passed < 60*time.Millisecond {
+		t.Fatalf("a timer of 60 ms came after %v", passed)
 	}
 }
