@@ -71,6 +71,7 @@ func (q *queuePair) dropRequests() {
 	q.forgetRequests()
 }
 
+// forgetRequests clears what is counted over requests that are no more.
 func (q *queuePair) forgetRequests() { q.reads, q.waitsFor = 0, nil }
 
 // dropHead takes the head out of the queue. If something still travels for it, that will release it.

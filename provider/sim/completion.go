@@ -67,6 +67,7 @@ func (c *completionQueue) Poll(into []driver.Completion) (int, error) {
 	return n, nil
 }
 
+// usable says why the queue cannot be used, if it cannot. An overrun is for ever: a completion may be missing.
 func (c *completionQueue) usable() error {
 	switch {
 	case c.device.dead:

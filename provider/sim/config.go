@@ -80,6 +80,7 @@ type NodeConfig struct {
 	Spin time.Duration // how long a driven loop looks before it sleeps
 }
 
+// setDefaults replaces zero values by what they stand for. Afterwards a negative Jitter or Small is 0: none.
 func (c *Config) setDefaults() {
 	if c.Costs == nil {
 		costs := DefaultCosts()
@@ -99,6 +100,7 @@ func (c *Config) setDefaults() {
 	c.Small = max(c.Small, 0)
 }
 
+// validate names the first field that makes no sense. Conditions are written so that NaN fails them.
 func (c *Config) validate() error {
 	switch {
 	case c.Racks < 0 || c.Racks > maxRacks:
@@ -116,6 +118,7 @@ func (c *Config) validate() error {
 	return nil
 }
 
+// validate names the first cost that is negative, absurd or not a number.
 func (c *Costs) validate() error {
 	for _, cost := range []struct {
 		name string
@@ -132,6 +135,7 @@ func (c *Costs) validate() error {
 	return nil
 }
 
+// validate names what is wrong with a node. Names must not contain what addresses are made of.
 func (c *NodeConfig) validate(racks int) error {
 	switch {
 	case c.Name == "" || len(c.Name) > maxName:
@@ -163,6 +167,7 @@ const (
 	otherRack
 )
 
+// delays sums the costs. Rounding whole stretches keeps the error of a message's way within a few nanoseconds.
 func (c *Costs) delays() delays {
 	ns := func(f float64) clock.Time { return clock.Time(math.Round(f)) }
 	return delays{

@@ -87,6 +87,7 @@ func (q *queuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	return nil
 }
 
+// distance is how far apart two nodes are: an index of delays.network.
 func distance(a, b *node) int {
 	switch {
 	case a == b:
@@ -97,6 +98,7 @@ func distance(a, b *node) int {
 	return otherRack
 }
 
+// stepHello is the moment at which the wish to connect has made its round trip. Whoever is second connects both.
 func (q *queuePair) stepHello(epoch uint32) bool {
 	if q.epoch != epoch || q.state != driver.Connecting {
 		return false
@@ -106,6 +108,7 @@ func (q *queuePair) stepHello(epoch uint32) bool {
 	return true
 }
 
+// stepGiveUp is the moment at which a peer that has not connected by now counts as silent.
 func (q *queuePair) stepGiveUp(epoch uint32) bool {
 	if q.epoch != epoch || q.state != driver.Connecting {
 		return false
@@ -135,12 +138,14 @@ func (q *queuePair) tryConnect() {
 	peer.becomeReady(q)
 }
 
+// becomeReady begins this end of a connection. Both ends do it at one instant, so that no message can meet an end
+// that is not yet Ready.
 func (q *queuePair) becomeReady(peer *queuePair) {
 	f := q.fabric()
 	q.state, q.peer, q.peerEpoch = driver.Ready, peer, peer.epoch
 	q.flow = f.network.newFlow(q.index, f.path(q.device.node, peer.device.node))
 	q.arrival, q.answering, q.goneHeld = f.now, f.now, false
-	q.silence++
+	q.silence++ // whatever an earlier connection feared is void
 	q.queue.push(driver.Completion{Tag: q.connecting.tag, Queue: q.number, Op: driver.OpConnect})
 }
 
@@ -170,7 +175,7 @@ func (q *queuePair) stepGone(epoch uint32) bool {
 		return false
 	}
 	if f := q.fabric(); f.severed(q, q.peer) {
-		q.goneHeld = true
+		q.goneHeld = true // mend repeats it; if the cut lasts, silence says the same
 		return true
 	}
 	q.becomeError(driver.RetryExceeded)

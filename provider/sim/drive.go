@@ -41,7 +41,7 @@ func (c *completionQueue) want(t clock.Time) {
 		}
 	}
 	if c.planned && c.nextTurn <= t {
-		return
+		return // that turn will ask for this one, if it is still needed
 	}
 	c.gen++
 	c.planned, c.nextTurn = true, t
@@ -80,6 +80,8 @@ func (c *completionQueue) due() bool {
 	return c.visible() || c.woken.Load() || c.touched || c.runner.Next() <= c.device.fabric.now
 }
 
+// turn lets the runner work. What called for the turn is cleared before, so that what happens meanwhile calls for
+// another. The first error stops the fabric: to go on would only bury its cause.
 func (c *completionQueue) turn() {
 	c.woken.Store(false)
 	c.touched = false

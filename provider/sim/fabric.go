@@ -27,23 +27,25 @@ var (
 type Fabric struct {
 	config Config
 	delay  delays
-	random *rand.Rand
+	random *rand.Rand // all of chance; whoever draws must do so in the order of events
 
-	now    clock.Time
-	number uint64 // of the latest event that was planned
-	count  uint64 // events that did something
+	now    clock.Time // never goes back
+	number uint64     // of the latest event that was planned
+	count  uint64     // events that did something
 	hash   uint64
 	err    error // the first error of a turn; nothing happens after it
 	inside bool  // an event is being carried out
 
+	// Two queues make one order: number runs through both. The ends of flows' messages stand in network.finish, because
+	// they move when shares change; everything else stands in events, where nothing moves.
 	events  queue
 	network network
 
 	nodes    []*node
-	names    map[string]*node // for look-up only, never iterated
-	uplink   []uint32         // resource of each rack towards the spine; nil: full bisection
-	downlink []uint32         // and back
-	links    map[[2]uint32]uint32
+	names    map[string]*node     // for look-up only, never iterated
+	uplink   []uint32             // resource of each rack towards the spine; nil: full bisection
+	downlink []uint32             // and back
+	links    map[[2]uint32]uint32 // resource of each slow link, by the two nodes; for look-up only
 
 	// What events and requests name by number. Queue pairs and completion queues keep theirs for ever, so that a late
 	// event finds a closed one instead of a stranger.
@@ -55,7 +57,7 @@ type Fabric struct {
 	controls slab[control]
 	calls    slab[func()]
 
-	wakes wakeList
+	wakes wakeList // the only thing that other goroutines touch
 }
 
 // wakeList collects the completion queues that were woken, by whatever goroutine, until the fabric looks.
@@ -240,6 +242,7 @@ func (f *Fabric) handle(e *event) bool {
 	panic(fmt.Sprintf("sim: event of unknown kind %d", e.kind()))
 }
 
+// stepCall lets the program do something, such as a fault of its plan. The number is free again before: do may call At.
 func (f *Fabric) stepCall(i uint32) bool {
 	do := *f.calls.at(i)
 	*f.calls.at(i) = nil
@@ -266,12 +269,15 @@ type control struct {
 	queue  *completionQueue // where it completes
 }
 
+// control makes a change take effect after its cost.
 func (f *Fabric) control(cost clock.Time, c control) {
 	i := f.controls.take()
 	*f.controls.at(i) = c
 	f.plan(f.now+cost, evControl, i, 0)
 }
 
+// stepControl is the instant at which a change takes effect, and completes. What lands from now on meets the new gate,
+// and everything that has landed by now was allowed by the old one: that is the postcondition of SetAccess.
 func (f *Fabric) stepControl(i uint32) bool {
 	c := *f.controls.at(i)
 	*f.controls.at(i) = control{}
@@ -293,7 +299,7 @@ func (f *Fabric) stepControl(i uint32) bool {
 		c.pair.becomeNew()
 		number = c.pair.number
 	}
-	f.trace(c.queue.device.node, Event{Kind: Accessed, Tag: c.tag, Queue: number, Op: c.op})
+	f.trace(c.queue.device.node, Event{Kind: Changed, Tag: c.tag, Queue: number, Op: c.op})
 	c.queue.push(driver.Completion{Tag: c.tag, Queue: number, Op: c.op})
 	return true
 }

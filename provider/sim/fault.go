@@ -21,8 +21,9 @@ func (f *Fabric) Crash(name string) error {
 	f.trace(n, Event{Kind: Crashed})
 	d.dead = true
 	n.device = nil
+	// All lose their ties before any is closed: else those that waited for each other would be flushed, and say goodbye.
 	for _, q := range d.pairs {
-		q.chained, q.waitsFor = nil, nil // nobody is left to be released
+		q.chained, q.waitsFor = nil, nil
 		if q.state == driver.Ready {
 			f.fallSilent(q.peer, q.peerEpoch)
 		}
@@ -130,6 +131,7 @@ func (f *Fabric) hold(i uint32, r *request, from *queuePair) {
 // mend lets travel on what a partition held. The bytes need not cross the links again: only the latency is paid.
 func (q *queuePair) mend() {
 	f := q.fabric()
+	// What was silent because of the cut is heard again; what crashed meanwhile is not.
 	if !q.peer.device.dead {
 		q.silence++
 	}
@@ -182,6 +184,7 @@ func (f *Fabric) SlowLink(a, b string, factor float64) error {
 	return nil
 }
 
+// checkFactor refuses a rate of nothing: a flow without a share would never end. A cut is what Partition is for.
 func checkFactor(factor float64) error {
 	if !(factor > 0 && factor <= 1) {
 		return fmt.Errorf("factor %g is not above 0 and at most 1", factor)

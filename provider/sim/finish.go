@@ -44,6 +44,7 @@ func (q *finishQueue) remove(n *network, id uint32) {
 	}
 }
 
+// put places an entry and tells its flow where it stands.
 func (q finishQueue) put(n *network, i int, e event) {
 	q[i] = e
 	n.flows.at(e.index).heap = i + 1

@@ -21,7 +21,7 @@ func (q *queuePair) pump() {
 	for q.out.head != 0 && !q.moving {
 		i := q.out.head
 		r := f.requests.at(i)
-		if r.dropped {
+		if r.dropped { // an answer whose requester has left
 			f.release(q.out.pop(f))
 			continue
 		}
@@ -35,6 +35,7 @@ func (q *queuePair) pump() {
 		}
 		q.sent(q.out.pop(f), q.crossing(r))
 	}
+	// Whatever was sent may have failed and ended the connection: then there is no flow any more.
 	if q.flow != 0 && !q.moving && f.network.flows.at(q.flow).active {
 		f.network.leave(q.flow)
 	}
@@ -45,6 +46,8 @@ func (q *queuePair) pump() {
 func (q *queuePair) slot(r *request) bool {
 	f, n := q.fabric(), q.device.node
 	if f.now >= r.ready && !r.slotted {
+		// The place is taken when the message is ready, not before: what the host has posted and the NIC has not yet seen must
+		// not keep others back.
 		r.slotted = true
 		r.ready = max(f.now, n.engine)
 		n.engine = r.ready + max(f.delay.gap, q.crossing(r))
@@ -76,6 +79,7 @@ func (q *queuePair) pumpLater(at clock.Time) {
 	q.fabric().plan(at, evPump, q.index, q.pumpGen)
 }
 
+// stepPump is the moment at which the first message of out can go. An earlier plan makes a later one void.
 func (q *queuePair) stepPump(gen uint32) bool {
 	if gen != q.pumpGen || q.state != driver.Ready {
 		return false

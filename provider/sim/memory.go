@@ -11,6 +11,7 @@ import (
 const (
 	maxMemories = 1<<16 - 1 // of a device: a local key has 16 bits for the place, and 16 for its generation
 	maxMemory   = 1 << 46   // bytes of one memory
+	maxReal     = 1 << 38   // of them, those that have bytes
 	pageSize    = 4096      // addresses of memory begin at multiples, with a page between
 	firstPage   = 1 << 20   // no memory lies lower, so that small numbers taken for addresses are caught
 )
@@ -24,11 +25,14 @@ type memory struct {
 	closed  bool
 }
 
+// Invariant: an open memory stands in its device's memories, at the slot in its local key, and in keys; a closed one in
+// neither. So whoever finds it may use it.
+
 // Alloc provides zeroed memory from the Go heap, aligned to 8 bytes: small nodes stay small, and the race detector
 // sees it.
 func (d *Domain) Alloc(size int, access driver.Access) (driver.Memory, error) {
-	if size <= 0 || size > maxMemory {
-		return nil, fmt.Errorf("sim: alloc on %s: size %d is not in 1 … %d", d.device.node.name, size, int64(maxMemory))
+	if size <= 0 || size > maxReal {
+		return nil, fmt.Errorf("sim: alloc on %s: size %d is not in 1 … %d", d.device.node.name, size, int64(maxReal))
 	}
 	words := make([]uint64, (size+7)/8)
 	return d.register(unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size), uint64(size), access)
@@ -55,6 +59,7 @@ func (d *Domain) AllocPhantom(size uint64, access driver.Access) (driver.Phantom
 	return phantomMemory{m}, nil
 }
 
+// register makes memory of either kind known.
 func (d *Domain) register(b []byte, size uint64, access driver.Access) (*memory, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
@@ -92,6 +97,7 @@ func (d *Device) adopt(m *memory) error {
 	return nil
 }
 
+// freeSlot finds a place in memories. The generation in the key tells those apart who had it one after the other.
 func (d *Device) freeSlot() (int, error) {
 	if n := len(d.freeSlots); n > 0 {
 		slot := d.freeSlots[n-1]
@@ -155,6 +161,7 @@ func (m *memory) holds(offset, n uint64) bool {
 	return offset <= m.region.Length && n <= m.region.Length-offset
 }
 
+// read adds the content of n bytes from offset, which are inside, to a payload.
 func (m *memory) read(p *payload, offset, n uint64) {
 	if m.phantom != nil {
 		m.phantom.appendTo(p, offset, n)

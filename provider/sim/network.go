@@ -57,6 +57,7 @@ type network struct {
 	shares    queue    // scratch: resources by the share that each could give
 }
 
+// addResource adds something to share. Resources are never taken away: there are a few for each node.
 func (n *network) addResource(capacity float64) uint32 {
 	n.resources = append(n.resources, resource{capacity: capacity})
 	return uint32(len(n.resources) - 1)
@@ -70,6 +71,7 @@ func (n *network) setCapacity(r uint32, capacity float64) {
 	n.soil(r)
 }
 
+// soil notes that a resource's flows or capacity changed, for the end of the instant.
 func (n *network) soil(r uint32) {
 	if !n.resources[r].dirty {
 		n.resources[r].dirty = true
@@ -77,6 +79,7 @@ func (n *network) soil(r uint32) {
 	}
 }
 
+// newFlow makes a flow that is not active. Its owner gives it back to flows when the connection ends.
 func (n *network) newFlow(owner uint32, path []uint32) uint32 {
 	id := n.flows.take()
 	f := n.flows.at(id)
@@ -121,6 +124,7 @@ func (n *network) reroute(id uint32, path []uint32) {
 	}
 }
 
+// attach enters a flow in the lists of its path.
 func (n *network) attach(id uint32, f *flow) {
 	for i, r := range f.path[:f.hops] {
 		res := &n.resources[r]
@@ -130,6 +134,7 @@ func (n *network) attach(id uint32, f *flow) {
 	}
 }
 
+// detach takes a flow out of the lists of its path.
 func (n *network) detach(f *flow) {
 	for i, r := range f.path[:f.hops] {
 		n.forget(r, f.place[i])

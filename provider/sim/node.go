@@ -80,6 +80,7 @@ func (f *Fabric) start(n *node) *Device {
 // capacity is the rate of the node's NIC, each way, in bytes a nanosecond.
 func (n *node) capacity() float64 { return bytesPerNanosecond(n.config.Rate) * n.slow }
 
+// find looks a node up for a fault.
 func (f *Fabric) find(name string) (*node, error) {
 	n := f.names[name]
 	if n == nil {
@@ -110,8 +111,10 @@ func (d *Device) Limits() driver.Limits {
 	}
 }
 
+// crashed is what everything made from a dead device answers.
 func (d *Device) crashed() error { return fmt.Errorf("sim: %s: %w", d.node.name, ErrCrashed) }
 
+// usable says why the device cannot be used, if it cannot.
 func (d *Device) usable() error {
 	if d.dead {
 		return d.crashed()
@@ -153,6 +156,7 @@ type Domain struct {
 	closed   bool
 }
 
+// usable says why the domain cannot be used, if it cannot.
 func (d *Domain) usable() error {
 	if err := d.device.usable(); err != nil {
 		return err

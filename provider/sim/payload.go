@@ -17,6 +17,7 @@ type piece struct {
 	real   bool
 }
 
+// reset empties the payload and keeps its memory: payloads are used again and again.
 func (p *payload) reset() { p.bytes, p.pieces = p.bytes[:0], p.pieces[:0] }
 
 func (p *payload) add(part piece) { p.pieces = append(p.pieces, part) }
@@ -73,6 +74,7 @@ func (f *Fabric) keepSpans(first driver.Span, more []driver.Span) spans {
 	return s
 }
 
+// dropSpans gives back what keepSpans took.
 func (f *Fabric) dropSpans(s spans) {
 	if s.more != 0 {
 		f.spans.give(s.more)

@@ -31,6 +31,7 @@ const kindBits = 8
 
 func (e *event) kind() kind { return kind(e.order) }
 
+// before is the order of events, without ties: no two have the same number.
 func (e *event) before(o *event) bool {
 	return e.at < o.at || e.at == o.at && e.order < o.order
 }
@@ -38,6 +39,7 @@ func (e *event) before(o *event) bool {
 // queue is a heap with four children to a parent: half as deep as a binary one, and the children share cache lines.
 type queue []event
 
+// push adds an event. It moves a hole up from the end until e fits.
 func (q *queue) push(e event) {
 	h := append(*q, e)
 	i := len(h) - 1
@@ -53,6 +55,7 @@ func (q *queue) push(e event) {
 	*q = h
 }
 
+// pop takes the first event of a queue that is not empty.
 func (q *queue) pop() event {
 	h := *q
 	top := h[0]

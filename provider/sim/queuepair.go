@@ -128,6 +128,7 @@ func (q *queuePair) Number() uint32 { return q.number }
 // State is where the queue pair stands.
 func (q *queuePair) State() driver.State { return q.state }
 
+// usable says why the queue pair cannot be used, if it cannot.
 func (q *queuePair) usable() error {
 	if q.device.dead {
 		return q.device.crashed()

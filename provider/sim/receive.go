@@ -37,6 +37,7 @@ func (q *queuePair) PostReceive(list []driver.Receive) (int, error) {
 	return len(list), nil
 }
 
+// checkReceive finds what cannot be posted. Where the spans point is judged when a message comes.
 func checkReceive(r *driver.Receive, posted, depth, spans int) error {
 	switch {
 	case posted >= depth:
@@ -47,10 +48,12 @@ func checkReceive(r *driver.Receive, posted, depth, spans int) error {
 	return nil
 }
 
+// tracePosted reports a posted receive; of queue 0, a shared one.
 func (d *Device) tracePosted(tag driver.Tag, queue uint32) {
 	d.fabric.trace(d.node, Event{Kind: Posted, Tag: tag, Queue: queue, Op: driver.OpReceive})
 }
 
+// hasReceive reports whether a message could be taken now.
 func (q *queuePair) hasReceive() bool {
 	if q.shared != nil {
 		return q.shared.items.count > 0
@@ -106,6 +109,7 @@ func (d *Domain) NewSharedReceives(config driver.SharedConfig) (driver.SharedRec
 	return &sharedReceives{domain: d, queue: queue, depth: config.Depth, maxSpans: max(config.MaxSpans, 1)}, nil
 }
 
+// usable says why the pool cannot be used, if it cannot.
 func (s *sharedReceives) usable() error {
 	if s.domain.device.dead {
 		return s.domain.device.crashed()

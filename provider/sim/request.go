@@ -65,6 +65,7 @@ func (q *queuePair) Post(list []driver.Request) (int, error) {
 		return 0, nil
 	}
 	ready := q.queue.charge(len(list)) + q.fabric().delay.doorbell
+	// One doorbell for all: none of the list reaches the NIC before the last is written.
 	for i := range list {
 		if err := q.check(&list[i]); err != nil {
 			q.startRequests()
@@ -122,13 +123,13 @@ func (q *queuePair) post(from *driver.Request, ready clock.Time) {
 	}
 	f.traceRequest(Posted, r)
 	if q.state == driver.Error {
-		q.complete(i, driver.Flushed)
+		q.complete(i, driver.Flushed) // it is in no queue yet: nothing stands before it
 		return
 	}
 	if r.flags.Has(driver.Inline) && r.bytes > 0 {
 		r.payload = f.payloads.take()
 		if !q.domain.gather(f.payloads.at(r.payload), &r.local) {
-			r.status = driver.LocalProtection
+			r.status = driver.LocalProtection // found when it starts, so that those before it complete first
 		}
 	}
 	if r.fetches() {

@@ -75,6 +75,8 @@ func (q *queuePair) refuse(i uint32, status driver.Status) {
 	q.becomeError(driver.Flushed)
 }
 
+// landWrite puts the bytes of a Write, which the gates let in, where they belong: all at one instant. A plain Write wakes
+// nobody but loops that scan.
 func (q *queuePair) landWrite(r *request) {
 	if r.bytes == 0 {
 		return
@@ -182,6 +184,8 @@ func (q *queuePair) parkShared() {
 	}
 }
 
+// stepNotReady is the moment at which the first message of inbound has waited for as long as its requester allows. A
+// newer wait, or a served one, has made it void.
 func (q *queuePair) stepNotReady(gen uint32) bool {
 	if gen != q.patience || q.inbound.head == 0 {
 		return false
@@ -200,6 +204,7 @@ func (q *queuePair) drainLater() {
 	f.plan(f.now+f.delay.doorbell, evDrain, q.index, 0)
 }
 
+// stepDrain lets the messages that waited land, as far as receives reach.
 func (q *queuePair) stepDrain() bool {
 	f := q.fabric()
 	q.draining = false

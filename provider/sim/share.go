@@ -76,6 +76,7 @@ func (n *network) pull(r uint32) {
 	}
 }
 
+// openFlow lets a flow get a new rate in this round.
 func (n *network) openFlow(id uint32) {
 	f := n.flows.at(id)
 	if f.marked != n.round {

@@ -27,8 +27,10 @@ func (s *slab[T]) take() uint32 {
 	return s.used
 }
 
+// at returns an item that is taken.
 func (s *slab[T]) at(i uint32) *T { return &s.pages[i/slabPage][i%slabPage] }
 
+// give hands an item back. Nobody may hold its number any more.
 func (s *slab[T]) give(i uint32) { s.free = append(s.free, i) }
 
 // live is how many items are taken.
@@ -42,6 +44,7 @@ type ring[T any] struct {
 	count int
 }
 
+// push adds an item behind the others.
 func (r *ring[T]) push(item T) {
 	if r.count == len(r.items) {
 		r.grow()
@@ -53,6 +56,7 @@ func (r *ring[T]) push(item T) {
 // front returns the oldest item of a ring that is not empty.
 func (r *ring[T]) front() *T { return &r.items[r.first] }
 
+// pop takes the oldest item of a ring that is not empty.
 func (r *ring[T]) pop() T {
 	item := r.items[r.first]
 	r.first = (r.first + 1) & (len(r.items) - 1)
@@ -60,6 +64,7 @@ func (r *ring[T]) pop() T {
 	return item
 }
 
+// grow doubles the ring and straightens it.
 func (r *ring[T]) grow() {
 	larger := make([]T, max(4, 2*len(r.items)))
 	n := copy(larger, r.items[r.first:])
@@ -72,6 +77,7 @@ type list struct {
 	head, tail uint32
 }
 
+// push adds a request, which stands in no list, behind the others.
 func (l *list) push(f *Fabric, i uint32) {
 	f.requests.at(i).link = 0
 	if l.tail == 0 {
@@ -82,6 +88,7 @@ func (l *list) push(f *Fabric, i uint32) {
 	l.tail = i
 }
 
+// pop takes the first request of a list that is not empty.
 func (l *list) pop(f *Fabric) uint32 {
 	i := l.head
 	l.head = f.requests.at(i).link

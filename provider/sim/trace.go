@@ -18,7 +18,7 @@ const (
 	Sent                  // the last byte left; of a Read, the answer's last byte left the responder
 	Landed                // it took effect at the responder
 	Completed             // its completion was queued; also for receives and for what is not data
-	Accessed              // a change of access took effect
+	Changed               // a change of access, or a Reset, took effect
 	Failed                // a queue pair went to Error
 	Crashed               // a node stopped
 	Restarted             // a node came back
@@ -28,7 +28,7 @@ const (
 	kindCount
 )
 
-var kindNames = [kindCount]string{"Posted", "Started", "Sent", "Landed", "Completed", "Accessed", "Failed", "Crashed",
+var kindNames = [kindCount]string{"Posted", "Started", "Sent", "Landed", "Completed", "Changed", "Failed", "Crashed",
 	"Restarted", "Cut", "Healed", "Slowed"}
 
 func (k Kind) String() string {
