@@ -87,7 +87,9 @@ func TestLocalProtection(t *testing.T) {
 		span func(a, b *host) driver.Span
 	}{
 		{"no key", driver.OpWrite, func(a, _ *host) driver.Span { s := a.span(0, 8); s.Key = 0; return s }},
-		{"another's key", driver.OpWrite, func(a, b *host) driver.Span { return driver.Span{Length: 8, Address: 1 << 40, Key: 1 << 30} }},
+		{"another's key", driver.OpWrite, func(_, _ *host) driver.Span {
+			return driver.Span{Length: 8, Address: 1 << 40, Key: 1 << 30}
+		}},
 		{"past the end", driver.OpSend, func(a, _ *host) driver.Span { return a.span(testSize-7, 8) }},
 		{"read", driver.OpRead, func(a, _ *host) driver.Span { return a.span(testSize-7, 8) }},
 		{"stale", driver.OpWrite, func(a, _ *host) driver.Span {

@@ -81,7 +81,8 @@ func TestChainBreaksWithWhatItWaitsFor(t *testing.T) {
 		"close": func(ba *queuePair) error { return ba.Close() },
 	} {
 		f, _, b, _, _, ba, bc, _ := relay(t)
-		bc.must(t, driver.Request{Tag: 1, Op: driver.OpSend, Span: b.span(0, 8), After: driver.Arrival{Queue: ba.number, Count: 1}},
+		first := driver.Arrival{Queue: ba.number, Count: 1}
+		bc.must(t, driver.Request{Tag: 1, Op: driver.OpSend, Span: b.span(0, 8), After: first},
 			driver.Request{Tag: 2, Op: driver.OpWrite})
 		must(t, damage(ba))
 		must(t, f.Run(f.now+1000))

@@ -37,7 +37,8 @@ func TestReadBringsBytesBack(t *testing.T) {
 func TestSendTakesReceivesInOrder(t *testing.T) {
 	f, a, b, qa, qb := couple(t, Config{})
 	for i := range 3 {
-		qb.mustReceive(t, driver.Receive{Tag: driver.Tag(10 + i), Span: b.span(i*100, 50), More: []driver.Span{b.span(i*100+50, 50)}})
+		more := []driver.Span{b.span(i*100+50, 50)}
+		qb.mustReceive(t, driver.Receive{Tag: driver.Tag(10 + i), Span: b.span(i*100, 50), More: more})
 	}
 	for i := range 60 {
 		a.bytes()[i] = byte(i)
@@ -53,7 +54,8 @@ func TestSendTakesReceivesInOrder(t *testing.T) {
 	if c := b.want(driver.OpReceiveImm, driver.OK); c.Tag != 11 || c.Bytes != 5 || c.Imm != 99 || b.bytes()[100] != 1 {
 		t.Errorf("second: %+v", c)
 	}
-	if c := b.want(driver.OpReceiveWriteImm, driver.OK); c.Tag != 12 || c.Imm != 98 || b.bytes()[1000] != 9 || b.bytes()[200] != 0 {
+	c := b.want(driver.OpReceiveWriteImm, driver.OK)
+	if c.Tag != 12 || c.Imm != 98 || b.bytes()[1000] != 9 || b.bytes()[200] != 0 {
 		t.Errorf("third: %+v", c)
 	}
 	a.want(driver.OpSend, driver.OK)

@@ -27,7 +27,9 @@ func chaos(t testing.TB, seed uint64) (hash, events uint64) {
 	for i, q := range pairs {
 		peer := hosts[(i+1)%len(hosts)]
 		for n := range 6 {
-			q.must(t, driver.Request{Tag: driver.Tag(n), Op: driver.OpWrite, Span: hosts[i].span(0, 9000*n), Remote: peer.remote(0, 9000*n)},
+			size := 9000 * n
+			q.must(t,
+				driver.Request{Tag: driver.Tag(n), Op: driver.OpWrite, Span: hosts[i].span(0, size), Remote: peer.remote(0, size)},
 				driver.Request{Op: driver.OpFetchAdd, Span: hosts[i].span(0, 8), Remote: peer.remote(0, 8), Swap: 1})
 		}
 	}

@@ -109,7 +109,8 @@ func TestPartition(t *testing.T) {
 			f.At(f.now.Add(c.heal), f.Heal)
 			start := f.now
 			for i := range 3 {
-				qa.must(t, driver.Request{Tag: driver.Tag(i), Op: driver.OpFetchAdd, Span: a.span(0, 8), Remote: b.remote(0, 8), Swap: 1})
+				qa.must(t, driver.Request{Tag: driver.Tag(i), Op: driver.OpFetchAdd, Swap: 1,
+					Span: a.span(0, 8), Remote: b.remote(0, 8)})
 			}
 			qb2.must(t, driver.Request{Op: driver.OpWrite})
 			b.want(driver.OpWrite, driver.OK)
@@ -220,7 +221,8 @@ func TestNothingLeaksWhateverBreaks(t *testing.T) {
 			requests := []driver.Request{
 				{Tag: 1, Op: driver.OpSend, Span: a.span(0, 2000)},
 				{Tag: 2, Op: driver.OpRead, Span: a.span(0, 30000), Remote: b.remote(0, 30000)},
-				{Tag: 3, Op: driver.OpWrite, Span: a.span(0, 9000), More: []driver.Span{a.span(0, 9)}, Remote: b.remote(0, 20000)},
+				{Tag: 3, Op: driver.OpWrite, Span: a.span(0, 9000), More: []driver.Span{a.span(0, 9)},
+					Remote: b.remote(0, 20000)},
 				{Tag: 4, Op: driver.OpFetchAdd, Flags: driver.Fence, Span: a.span(0, 8), Remote: b.remote(0, 8)},
 				{Tag: 5, Op: driver.OpSend, Span: a.span(0, 100)},
 				{Tag: 6, Op: driver.OpWrite, Span: a.span(0, 9000), Remote: b.remote(0, 9000)},

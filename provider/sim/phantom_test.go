@@ -86,7 +86,8 @@ func TestStretchesAgainstAnArray(t *testing.T) {
 		for range rapid.IntRange(1, 30).Draw(t, "marks") {
 			offset := rapid.Uint64Range(0, size-1).Draw(t, "offset")
 			n := rapid.Uint64Range(0, size-offset).Draw(t, "n")
-			origin := driver.Origin{Object: rapid.Uint64Range(0, 2).Draw(t, "object"), Offset: rapid.Uint64Range(0, 9).Draw(t, "at")}
+			origin := driver.Origin{Object: rapid.Uint64Range(0, 2).Draw(t, "object")}
+			origin.Offset = rapid.Uint64Range(0, 9).Draw(t, "at")
 			s.mark(offset, n, origin)
 			for i := range n {
 				want[offset+i] = driver.Origin{}

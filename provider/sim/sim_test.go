@@ -136,7 +136,8 @@ func (h *host) want(op driver.Op, status driver.Status) driver.Completion {
 	h.t.Helper()
 	c := h.take()
 	if c.Op != op || c.Status != status {
-		h.t.Fatalf("%s got %v %v with tag %d at %v, want %v %v", h.device.Name(), c.Op, c.Status, c.Tag, h.fabric.now, op, status)
+		h.t.Fatalf("%s got %v %v with tag %d at %v, want %v %v", h.device.Name(), c.Op, c.Status, c.Tag, h.fabric.now,
+			op, status)
 	}
 	return c
 }

@@ -1,0 +1,170 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// storm is a random program on a few nodes, with random faults.
+type storm struct {
+	t      *testing.T
+	fabric *Fabric
+	random *rand.Rand
+	hosts  []*host
+	ends   []*stormEnd
+}
+
+// stormEnd is one queue pair and what was asked of it.
+type stormEnd struct {
+	host   *host
+	peer   *stormEnd
+	pair   *queuePair
+	posted driver.Tag // tags are 1, 2, 3 …
+}
+
+func newStorm(t *testing.T, seed uint64) *storm {
+	s := &storm{t: t, random: rand.New(rand.NewPCG(seed, 1))}
+	costs := DefaultCosts()
+	costs.Access, costs.Reset = 1000, 2000
+	s.fabric = newFabric(t, Config{Seed: seed, Costs: &costs, Jitter: 3, Racks: 2, Uplink: 60e9,
+		PeerTimeout: 50 * time.Microsecond})
+	for i := range 3 {
+		s.hosts = append(s.hosts, newHost(t, s.fabric, NodeConfig{Name: fmt.Sprint("n", i), Rack: i % 2}))
+	}
+	for i := range 6 {
+		a, b := s.hosts[i%3], s.hosts[(i+1+i/3)%3]
+		x, y := &stormEnd{host: a, pair: a.pair()}, &stormEnd{host: b, pair: b.pair()}
+		x.peer, y.peer = y, x
+		s.ends = append(s.ends, x, y)
+		s.reconnect(x)
+	}
+	must(t, s.fabric.Run(20_000))
+	return s
+}
+
+// act does one random thing, then lets a random time pass.
+func (s *storm) act() {
+	e := s.ends[s.random.IntN(len(s.ends))]
+	switch s.random.IntN(40) {
+	case 0:
+		_ = s.fabric.Partition([]string{s.hosts[s.random.IntN(3)].device.Name()})
+	case 1, 2:
+		s.fabric.Heal()
+	case 3:
+		_ = e.pair.Reset(0)
+	case 4:
+		_ = e.pair.SetAccess(0, driver.RemoteAll&^driver.Access(s.random.IntN(8)*s.random.IntN(2)))
+	case 5:
+		if s.random.IntN(10) == 0 {
+			_ = s.fabric.Crash(e.host.device.Name())
+		}
+	case 6:
+		must(s.t, s.fabric.SlowLink("n0", "n1", 0.1+0.9*s.random.Float64()))
+	case 7, 8, 9, 10, 11, 12:
+		s.reconnect(e)
+	case 13, 14, 15, 16, 17, 18:
+		_, _ = e.pair.PostReceive([]driver.Receive{{Span: e.host.span(0, 30000)}})
+	default:
+		s.post(e)
+	}
+	must(s.t, s.fabric.Run(s.fabric.now.Add(time.Duration(s.random.IntN(2000)))))
+}
+
+// reconnect lets both ends connect, as far as they can.
+func (s *storm) reconnect(e *stormEnd) {
+	for _, end := range []*stormEnd{e, e.peer} {
+		if end.pair.State() == driver.New {
+			_ = end.pair.Connect(0, end.peer.pair.Address())
+		}
+	}
+}
+
+// post asks for something that may or may not be possible.
+func (s *storm) post(e *stormEnd) {
+	n := s.random.IntN(30000)
+	r := driver.Request{
+		Op:     driver.OpSend + driver.Op(s.random.IntN(7)),
+		Flags:  driver.Fence * driver.Flags(s.random.IntN(2)),
+		Span:   e.host.span(0, n),
+		Remote: e.peer.host.remote(s.random.IntN(testSize/8)*8, 30000),
+		Tag:    e.posted + 1,
+	}
+	if s.random.IntN(20) == 0 {
+		r.After = driver.Arrival{Queue: uint32(s.random.IntN(5)), Count: 1}
+	}
+	if s.random.IntN(10) > 0 {
+		r.Remote = e.peer.host.remote(0, 30000)
+	}
+	if r.Op.IsAtomic() {
+		r.Span.Length = 8
+	}
+	if n, _ := e.pair.Post([]driver.Request{r}); n == 1 {
+		e.posted++
+	}
+}
+
+// check sees to it that every request completed once, in order, and that after a failure nothing succeeded until a
+// Reset.
+func (s *storm) check() (ok int) {
+	for _, h := range s.hosts {
+		if h.device.dead {
+			continue
+		}
+		last := map[uint32]driver.Tag{}
+		failed := map[uint32]bool{}
+		for _, c := range h.poll() {
+			if c.Op == driver.OpReset {
+				failed[c.Queue] = false
+			}
+			if !c.Op.IsRequest() {
+				continue
+			}
+			if c.Tag != last[c.Queue]+1 || c.Status == driver.OK && failed[c.Queue] {
+				s.t.Errorf("%s: %+v came after tag %d, failed %v", h.device.Name(), c, last[c.Queue], failed[c.Queue])
+			}
+			last[c.Queue] = c.Tag
+			failed[c.Queue] = c.Status != driver.OK
+			if c.Status == driver.OK {
+				ok++
+			}
+		}
+		for _, e := range s.ends {
+			if e.host == h && last[e.pair.number] != e.posted {
+				s.t.Errorf("%s: %d of %d requests completed", e.pair.name(), last[e.pair.number], e.posted)
+			}
+		}
+	}
+	return ok
+}
+
+// Whatever happens in whatever order, nothing is lost, doubled or reordered.
+func TestStorm(t *testing.T) {
+	seeds, ok := uint64(2000), 0
+	if testing.Short() {
+		seeds = 200
+	}
+	for seed := range seeds {
+		s := newStorm(t, seed)
+		for range 200 {
+			s.act()
+		}
+		s.fabric.Heal()
+		// What still waits, for a message that nobody sends, is flushed.
+		for _, e := range s.ends {
+			_ = e.pair.Reset(0)
+		}
+		settled(t, s.fabric)
+		ok += s.check()
+		if t.Failed() {
+			t.Fatalf("seed %d", seed)
+		}
+	}
+	if ok < int(seeds)*10 {
+		t.Errorf("only %d requests ended well: the storm is too strong to tell anything", ok)
+	}
+	t.Logf("%d requests ended well", ok)
+}
