@@ -16,6 +16,7 @@ type streamer struct {
 	pair    *queuePair
 	request []driver.Request
 	got     [64]driver.Completion
+	bytes   uint64 // written so far
 }
 
 func (s *streamer) Next() clock.Time { return clock.Never }
@@ -31,6 +32,7 @@ func (s *streamer) Turn() (int, error) {
 		if c.Status != driver.OK {
 			return n, fmt.Errorf("%v ended as %v", c.Op, c.Status)
 		}
+		s.bytes += uint64(c.Bytes)
 	}
 	_, err = s.pair.Post(s.request[:n])
 	return n, err

@@ -155,9 +155,10 @@ func (n *network) forget(r, place uint32) {
 	}
 }
 
-// settle brings what is done up to now.
+// settle brings what is done up to now. The conversion keeps compilers from fusing the multiplication with the sum,
+// which some processors round differently: a trace must be the same on all.
 func (f *flow) settle(now clock.Time) {
-	f.done += f.rate * float64(now-f.since)
+	f.done += float64(f.rate * float64(now-f.since))
 	f.since = now
 }
 

@@ -99,6 +99,28 @@ func TestIncastShares(t *testing.T) {
 	}
 }
 
+// Racks that are oversubscribed 4:1 get a quarter of what their NICs could send, all of it and fairly.
+func TestOversubscribedRacks(t *testing.T) {
+	for name, peer := range map[string]func(i, perRack, nodes int) int{"neighbour": neighbour, "scattered": scattered} {
+		f := scale(t, 4, 12, 4, 64<<10, peer)
+		warm := clock.Time(time.Millisecond)
+		written := func() (all []uint64) {
+			must(t, f.Run(f.now+warm))
+			for _, c := range f.queues[1:] {
+				all = append(all, c.runner.(*streamer).bytes)
+			}
+			return all
+		}
+		before := written()
+		want := float64(warm) * bytesPerNanosecond(defaultRate) / 4
+		for i, bytes := range written() {
+			if got := float64(bytes - before[i]); math.Abs(got-want) > 0.05*want {
+				t.Errorf("%s: node %d wrote %.0f bytes in %v, want about %.0f", name, i, got, warm, want)
+			}
+		}
+	}
+}
+
 // A slow node and a slow link take as much longer as they should.
 func TestSlow(t *testing.T) {
 	measure := func(slow func(*Fabric)) time.Duration {
