@@ -62,10 +62,12 @@ func TestSameSeedSameTrace(t *testing.T) {
 
 // Observing does not change what happens, and the stages of a request come in their order.
 func TestObserve(t *testing.T) {
+	var fabric *Fabric
 	run := func(observe func(Event)) uint64 {
 		f, a, b, qa, _ := couple(t, Config{Seed: 4, Observe: observe})
 		qa.must(t, driver.Request{Tag: 31, Op: driver.OpWrite, Span: a.span(0, 5000), Remote: b.remote(0, 5000)})
 		a.want(driver.OpWrite, driver.OK)
+		fabric = f
 		return f.TraceHash()
 	}
 	var stages []Kind
@@ -77,11 +79,14 @@ func TestObserve(t *testing.T) {
 		last = e.Time
 		if e.Tag == 31 {
 			stages = append(stages, e.Kind)
-			if e.Bytes != 5000 || e.Op != driver.OpWrite || e.Queue != 1 || e.Node != "a" {
+			if e.Bytes != 5000 || e.Op != driver.OpWrite || e.Queue != 1 || e.Node != 0 {
 				t.Errorf("event %+v", e)
 			}
 		}
 	})
+	if name := fabric.NodeName(1); name != "b" {
+		t.Errorf("node 1 is %s", name)
+	}
 	if observed != run(nil) {
 		t.Error("observing changed the trace")
 	}

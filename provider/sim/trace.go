@@ -42,8 +42,8 @@ func (k Kind) String() string {
 // request from Posted to Completed, whichever end a stage happens at.
 type Event struct {
 	Time   clock.Time
-	Node   string // name of the node that it is about, or whose request it is; empty: the whole fabric
 	Tag    driver.Tag
+	Node   uint32 // the node that it is about, or whose request it is: see NodeName; of Cut and Healed, meaningless
 	Queue  uint32 // number of that node's queue pair; 0: none
 	Bytes  uint32
 	Kind   Kind
@@ -53,25 +53,23 @@ type Event struct {
 
 // trace takes an event into the hash and tells the observer. Time and Node are filled in here.
 func (f *Fabric) trace(n *node, e Event) {
-	place := uint64(0)
-	if n != nil {
-		place = uint64(n.index) + 1
-	}
-	h := f.hash
-	h = stir(h, uint64(f.now))
-	h = stir(h, uint64(e.Tag))
-	h = stir(h, place<<32|uint64(e.Queue))
-	h = stir(h, uint64(e.Bytes)<<32|uint64(e.Kind)<<16|uint64(e.Op)<<8|uint64(e.Status))
-	f.hash = h
-	if f.config.Observe == nil {
-		return
-	}
 	e.Time = f.now
 	if n != nil {
-		e.Node = n.name
+		e.Node = n.index
 	}
-	f.config.Observe(e)
+	h := f.hash
+	h = stir(h, uint64(e.Time))
+	h = stir(h, uint64(e.Tag))
+	h = stir(h, uint64(e.Node)<<32|uint64(e.Queue))
+	h = stir(h, uint64(e.Bytes)<<32|uint64(e.Kind)<<16|uint64(e.Op)<<8|uint64(e.Status))
+	f.hash = h
+	if f.config.Observe != nil {
+		f.config.Observe(e)
+	}
 }
+
+// NodeName is the name of the node that events call number: from 0, in the order of NewDevice.
+func (f *Fabric) NodeName(number uint32) string { return f.nodes[number].name }
 
 // stir mixes one word into a hash: multiply by an odd constant with well spread bits, and bring the high half down.
 func stir(h, word uint64) uint64 {
