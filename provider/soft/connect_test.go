@@ -53,7 +53,11 @@ func TestConnectFails(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			a := newHostWith(t, Config{PeerTimeout: time.Millisecond})
+			config := Config{PeerTimeout: 2 * tolerance} // only who is silent is waited for
+			if name == "silent" {
+				config.PeerTimeout = time.Millisecond
+			}
+			a := newHostWith(t, config)
 			q := a.pair()
 			receive(t, q, driver.Receive{Tag: 2})
 			ok(t, q.Connect(1, peer(newHost(t))))
@@ -64,6 +68,19 @@ func TestConnectFails(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestOldAddressesLeadNowhere: the queue pair still exists, and even names us, but in another life.
+func TestOldAddressesLeadNowhere(t *testing.T) {
+	a, b := newHost(t), newHost(t)
+	qa, qb := a.pair(), b.pair()
+	old := qb.Address()
+	ok(t, qb.Reset(1))
+	b.expect(1, driver.OpReset, driver.OK)
+	ok(t, qb.Connect(2, qa.Address()))
+	ok(t, qa.Connect(3, old))
+	a.expect(3, driver.OpConnect, driver.RetryExceeded)
+	b.expect(2, driver.OpConnect, driver.RetryExceeded)
 }
 
 func TestConnectRefusesForeignAddresses(t *testing.T) {

@@ -42,6 +42,16 @@ func TestPostReturnsAfterAQuantum(t *testing.T) {
 	l.a.expect(1, driver.OpWrite, driver.OK)
 }
 
+// untilWaiting waits until the device's goroutine has nothing left to do for the host but to wait for a call.
+func untilWaiting(h *host) {
+	h.t.Helper()
+	until(h.t, "the device's goroutine waits", func() bool {
+		h.cq.mu.Lock()
+		defer h.cq.mu.Unlock()
+		return h.cq.next != soon
+	})
+}
+
 // TestPosterNeverPolls leaves three kinds of work to the device's goroutine.
 func TestPosterNeverPolls(t *testing.T) {
 	t.Run("long write", func(t *testing.T) {
@@ -55,19 +65,22 @@ func TestPosterNeverPolls(t *testing.T) {
 		l := newLink(t)
 		for tag := range driver.Tag(5) {
 			post(t, l.qa, driver.Request{Op: driver.OpSend})
+			untilWaiting(l.a)
 			receive(t, l.qb, driver.Receive{Tag: tag})
 			l.b.expect(tag, driver.OpReceive, driver.OK)
 		}
 	})
 	t.Run("chain", func(t *testing.T) {
-		a, relay, c := newHost(t), newHost(t), newHost(t)
-		qa, in, out, qc := a.pair(), relay.pair(), relay.pair(), c.pair()
-		join(a, qa, relay, in)
+		a, first, c := newHost(t), newHost(t), newHost(t)
+		relay := first.sibling() // arrivals are reported elsewhere than the requests that wait for them
+		qa, in, out, qc := a.pair(), first.pair(), relay.pair(), c.pair()
+		join(a, qa, first, in)
 		join(relay, out, c, qc)
 		for i := range uint32(5) {
 			receive(t, in, driver.Receive{})
 			receive(t, qc, driver.Receive{Tag: driver.Tag(i)})
 			post(t, out, driver.Request{Op: driver.OpSend, After: driver.Arrival{Queue: in.Number(), Count: i + 1}})
+			untilWaiting(relay)
 			c.silent()
 			post(t, qa, driver.Request{Op: driver.OpSend})
 			c.expect(driver.Tag(i), driver.OpReceive, driver.OK)
@@ -154,6 +167,44 @@ func TestWakeIsSticky(t *testing.T) {
 		}
 		ok(t, h.cq.Wait(clock.Never, spin))
 		waker.Wait()
+	}
+}
+
+// TestNoSleepOverACall: a call that comes between the last look and the sleep is heard.
+func TestNoSleepOverACall(t *testing.T) {
+	l := newLink(t)
+	l.a.cq.Wake()
+	l.a.cq.doze(clock.Never)
+	receive(t, l.qb, driver.Receive{Tag: 1})
+	post(t, l.qa, driver.Request{Op: driver.OpSend})
+	l.b.cq.doze(clock.Never)
+	l.b.expect(1, driver.OpReceive, driver.OK)
+}
+
+// TestStandInWakesTheOwner: an owner that spins does not see what the device's goroutine completes in its place.
+func TestStandInWakesTheOwner(t *testing.T) {
+	l := newLink(t)
+	post(t, l.qa, driver.Request{Tag: 1, Op: driver.OpSend})
+	receive(t, l.qb, driver.Receive{})
+	until(t, "the owner is called", func() bool {
+		standIn := watch{queue: l.a.cq, turns: l.a.cq.turns}
+		standIn.work(clock.Real.Now())
+		return l.a.cq.sleep.called.Load()
+	})
+	l.a.expect(1, driver.OpSend, driver.OK)
+}
+
+// TestLastWordIsNotSplit: whatever the last visit of a message leaves to the next holds a whole aligned word.
+func TestLastWordIsNotSplit(t *testing.T) {
+	for left := range uint64(200) {
+		for budget := range uint64(100) {
+			v := visit{q: &QueuePair{}, total: left}
+			v.q.requester.budget = budget
+			n := v.share()
+			if rest := left - n; n > left || rest != 0 && rest < 2*wordSize-1 || rest != 0 && n != budget {
+				t.Fatalf("of %d bytes with budget %d, %d are moved and %d left", left, budget, n, rest)
+			}
+		}
 	}
 }
 

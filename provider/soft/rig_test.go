@@ -43,6 +43,16 @@ func newHostWith(t testing.TB, config Config) *host {
 	return h
 }
 
+// sibling returns a host that shares device and domain, but has a completion queue of its own.
+func (h *host) sibling() *host {
+	h.t.Helper()
+	cq, err := h.device.NewCompletionQueue(1 << 16)
+	ok(h.t, err)
+	s := &host{t: h.t, device: h.device, domain: h.domain, cq: cq.(*CompletionQueue), shut: []func() error{cq.Close}}
+	h.t.Cleanup(s.close)
+	return s
+}
+
 // close closes everything, newest first, unless a test did so itself.
 func (h *host) close() {
 	for i := len(h.shut) - 1; i >= 0; i-- {
