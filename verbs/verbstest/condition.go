@@ -102,8 +102,7 @@ func (c StateIs) holds(a *agent) bool {
 
 func (c StateIs) String() string { return fmt.Sprintf("pair %d is %v", c.Pair, c.State) }
 
-// Watched holds when a watcher has looked at least N times and seen the word change at least Changes times, or when it
-// has a complaint.
+// Watched holds when a watcher has seen its word change at least Changes times, or has a complaint.
 type Watched struct {
 	Watch   int
 	Changes uint64

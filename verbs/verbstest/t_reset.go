@@ -113,13 +113,17 @@ func testLoopback(t *T) {
 	}
 }
 
-// An address from before a Reset does not connect.
+// An address from before a Reset does not connect, though its owner is willing under its new one.
 func testStaleAddress(t *T) {
 	w := t.wire()
 	stale := w.qb.address
 	w.qa.reset()
 	w.qb.reset()
+	w.b.do(Connect{w.qb.id, 1, w.qa.address})
 	t.doesNotConnect("an address from before a Reset", w.qa, stale)
+	if state := w.qb.inspect().State; state == verbs.Ready {
+		t.Fatalf("an end is Ready whose peer has connected to an address from before a Reset")
+	}
 }
 
 // doesNotConnect checks that connecting fails, at once or as a completion.

@@ -56,8 +56,7 @@ func testCompletionsWake(t *T) {
 	t.statuses("receive whose peer has closed", w.qb.receives(1), verbs.Flushed)
 }
 
-// A plain Write wakes nobody; a Send does. Commands wake an end too, so the test compares the number of turns that many
-// Writes cost with the number of Writes.
+// A plain Write wakes nobody; a Send does. A few turns are free: commands wake an end too, and waiting may end early.
 func testWritesDoNotWake(t *T) {
 	const writes = 500
 	w := t.sleepers()
@@ -67,7 +66,7 @@ func testWritesDoNotWake(t *T) {
 		t.statuses("write", w.qa.requests(1), verbs.OK)
 	}
 	turns := w.b.do(Turns{}).Word - before
-	if turns > writes/5 {
+	if turns > writes/25 {
 		t.Fatalf("%d plain Writes made their target turn %d times", writes, turns)
 	}
 }

@@ -20,7 +20,7 @@ type Watch struct {
 }
 
 // looks is how often a watcher looks in one turn: enough to meet a writer in the middle of its work.
-const looks = 64
+const looks = 256
 
 type watch struct {
 	Watch
