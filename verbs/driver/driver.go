@@ -14,7 +14,9 @@
 // Errors. A request that fails completes with a Status other than OK even if it is Quiet; its queue pair goes to
 // [Error], and everything posted behind it, receives included, completes as [Flushed]. A request that the target
 // refuses puts both ends in Error. Requests posted in Error complete as Flushed, and so do receives, as OpReceive. What
-// was outstanding when the peer was found to be gone ends as RetryExceeded, then Flushed. Nothing is silently lost.
+// was outstanding when the peer was found to be gone ends as RetryExceeded, then Flushed. A peer is gone when it died, was
+// closed or reset, or went to Error for a reason of its own. A receive whose own spans are bad ends as LocalProtection,
+// and the Send that took it as RemoteInvalid. Nothing is silently lost.
 //
 // Permission. An incoming operation needs both gates at the responder: the access of the Memory and the access of the
 // QueuePair. When a SetAccess completes, no operation that only the old access allowed can land any more. An operation
@@ -78,13 +80,15 @@ type QueuePair interface {
 	// Address is what the peer needs to connect. It changes with every Reset.
 	Address() Address
 	State() State
-	// Post hands over a list of requests with one doorbell. It takes all, or the first n and an error that says why.
+	// Post hands over a list of requests with one doorbell. It takes all, or the first n and an error that says why. In
+	// New and Connecting it takes none.
 	Post(list []Request) (n int, err error)
 	PostReceive(list []Receive) (n int, err error)
 	// Connect makes the queue pair Ready and completes as OpConnect. A provider may complete it before the peer has
 	// connected too; requests posted by then wait for the peer, up to Limits.PeerTimeout.
 	Connect(tag Tag, peer Address) error
-	// SetAccess changes this end's gate and completes as OpQueueAccess.
+	// SetAccess changes this end's gate and completes as OpQueueAccess. The access outlives a Reset: what was revoked
+	// stays revoked.
 	SetAccess(tag Tag, access Access) error
 	// Reset flushes everything outstanding, returns the queue pair to New with a fresh Address, and completes as
 	// OpReset behind the last flushed completion.
@@ -97,7 +101,9 @@ type QueuePair interface {
 
 // The rest is optional: package verbs, and nobody else, asserts it.
 
-// Clocked is a Device with a time of its own. Other devices live in clock.Real.
+// Clocked is a Device with a time of its own. Other devices live in clock.Real. Virtual time passes in Wait, or when
+// whoever owns the simulation says so, never in Poll. All devices of one simulation belong to one goroutine; of theirs
+// only Wake may be called by others.
 type Clocked interface {
 	Clock() clock.Clock
 }
@@ -123,7 +129,8 @@ type PhantomMemory interface {
 	Memory
 	// Mark declares n bytes from offset to be a piece of an object, beginning with the byte that origin names.
 	Mark(offset, n uint64, origin Origin)
-	// Origin says where n bytes from offset came from, if they are one unbroken piece of one object.
+	// Origin says where n bytes from offset came from, if they are one unbroken piece of one object. Unwritten bytes are
+	// a piece of none.
 	Origin(offset, n uint64) (Origin, bool)
 }
 
@@ -160,7 +167,8 @@ type Driven interface {
 type Runner interface {
 	// Turn does what there is to do, without waiting, and says how much that was.
 	Turn() (int, error)
-	// Next is when the runner wants a turn even if nothing happens.
+	// Next is when the runner wants a turn even if nothing happens. If that is now, the provider still lets some time
+	// pass.
 	Next() clock.Time
 	// Scans says whether the runner looks for words that peers write without notice.
 	Scans() bool
