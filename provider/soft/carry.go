@@ -44,7 +44,8 @@ func (q *QueuePair) carry(r *driver.Request, inline []byte) verdict {
 	return ends
 }
 
-// starve begins, or goes on with, waiting for a receive at the peer.
+// starve begins, or goes on with, waiting for a receive at the peer. The time runs from the first try: it is kept while
+// the request is the oldest.
 func (q *QueuePair) starve() verdict {
 	now := clock.Real.Now()
 	if q.requester.deadline == 0 {
@@ -111,7 +112,8 @@ type visit struct {
 	local   *region // of the first span; nil: it is empty
 }
 
-// carry asks all the words that must allow the request, then does as much of it as it may.
+// carry asks all the words that must allow the request, then does as much of it as it may. A request that takes several
+// visits is asked about anew in each: what was revoked in between stops it half-way.
 func (v *visit) carry() verdict {
 	r := v.request
 	if phase := v.peer.phase(); !phase.accepts() {
@@ -161,6 +163,7 @@ func (v *visit) open(p *pieces) {
 	p.skip(v.q.requester.moved)
 }
 
+// reachable reports whether the target lets the whole message in, not only what this visit moves.
 func (v *visit) reachable(need driver.Access) bool {
 	return v.target != nil && v.target.allows(need) && v.target.contains(v.request.Remote.Address, v.total)
 }
@@ -185,6 +188,7 @@ func (v *visit) moved(n uint64) verdict {
 	return verdict(driver.OK)
 }
 
+// write copies to the target. Only the last visit publishes: until then the last word must stay as it was.
 func (v *visit) write() verdict {
 	n, done := v.share(), v.q.requester.moved
 	if n == 0 {
@@ -204,6 +208,7 @@ func (v *visit) write() verdict {
 	return v.moved(n)
 }
 
+// read copies from the target. A single aligned word is read as one.
 func (v *visit) read() verdict {
 	n := v.share()
 	if n == 0 {

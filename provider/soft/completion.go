@@ -36,6 +36,7 @@ type CompletionQueue struct {
 	sleep sleeper
 	// watched says that the device's goroutine keeps an eye on the queue. Written under mu, read by who rings.
 	watched atomic.Bool
+	listed  bool // stands in the inbox of the device's goroutine; guarded by that
 }
 
 // soon is the moment of a next turn that need not wait.
@@ -122,6 +123,8 @@ func (c *CompletionQueue) turn() {
 	}
 }
 
+// turnBusy gives every busy queue pair its turn and keeps those that are not done. A turn never makes another queue
+// pair of this completion queue busy: it rings, and the next turn collects.
 func (c *CompletionQueue) turnBusy() {
 	still := c.busy[:0]
 	for _, q := range c.busy {
@@ -157,6 +160,7 @@ type fence struct {
 	visitors []visitor
 }
 
+// passed forgets the visitors that have left, and reports whether all have.
 func (f *fence) passed() bool {
 	for len(f.visitors) > 0 && f.visitors[0].gate.passed(f.visitors[0].seen) {
 		f.visitors = f.visitors[1:]
@@ -170,6 +174,8 @@ func (c *CompletionQueue) fence(f fence) {
 	c.turnFences()
 }
 
+// turnFences reports fences in the order of their calls. Nobody rings when a visitor leaves, so the next turn must come
+// soon.
 func (c *CompletionQueue) turnFences() {
 	for len(c.fences) > 0 {
 		if !c.fences[0].passed() {
@@ -218,7 +224,8 @@ func (d *doneQueue) pop(into []driver.Completion) int {
 	return n
 }
 
-// withdraw removes the completions of one queue pair.
+// withdraw removes the completions of one queue pair, and keeps the others in order: each is taken from the front and,
+// unless it goes, put back behind the last.
 func (d *doneQueue) withdraw(queue uint32) {
 	for range d.count {
 		c := d.items[d.head]

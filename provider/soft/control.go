@@ -56,7 +56,8 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	return nil
 }
 
-// turnConnect completes a Connect whose outcome is known.
+// turnConnect completes a Connect whose outcome is known. A peer that was never there, is gone or has named somebody else
+// will not answer any more; one that has named nobody may still do so until the time is up.
 func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	if !q.controls.connecting {
 		return clock.Never, true
@@ -79,7 +80,7 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	return clock.Never, true
 }
 
-// connected reports how Connect ended.
+// connected reports how Connect ended. A connection that one side gave up is no connection for the other.
 func (q *QueuePair) connected(status driver.Status) {
 	q.controls.connecting = false
 	q.report(q.controls.connectTag, driver.OpConnect, status)
@@ -110,7 +111,7 @@ func (q *QueuePair) SetAccess(tag driver.Tag, access driver.Access) error {
 	return nil
 }
 
-// turnGrants reports the changes of access that have come into force, and says whether all have.
+// turnGrants reports, in order, the changes of access that have come into force, and says whether all have.
 func (q *QueuePair) turnGrants(l *life) bool {
 	c := &q.controls
 	for len(c.grants) > 0 && l.gate.passed(c.grants[0].seen) {
@@ -120,7 +121,8 @@ func (q *QueuePair) turnGrants(l *life) bool {
 	return len(c.grants) == 0
 }
 
-// Reset ends the present life: it flushes everything, then begins a new life and completes.
+// Reset ends the present life: it flushes everything, then begins a new life and completes. If the peer is inside the
+// gate, a later turn does the rest, and until then the queue pair is in Error.
 func (q *QueuePair) Reset(tag driver.Tag) error {
 	if err := q.enter(); err != nil {
 		return err

@@ -7,65 +7,88 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
+// tracks is a link with a second connection, for operations that wait for an arrival there.
+type tracks struct {
+	*link
+	in, feed *QueuePair
+	arrivals uint32 // at in
+	list     []driver.Request
+	into     []driver.Completion
+}
+
+func newTracks(t *testing.T) *tracks {
+	l := newLink(t)
+	k := &tracks{link: l, in: l.a.pair(), feed: l.b.pair(), list: make([]driver.Request, 1)}
+	k.into = make([]driver.Completion, 16)
+	join(l.a, k.in, l.b, k.feed)
+	return k
+}
+
+// do posts without a slice of its own.
+func (k *tracks) do(q *QueuePair, r driver.Request) {
+	k.list[0] = r
+	if _, err := q.Post(k.list); err != nil {
+		k.a.t.Fatal(err)
+	}
+}
+
+// done polls until n completions have come, all of them good.
+func (k *tracks) done(h *host, n int) {
+	for n > 0 {
+		got, _ := h.cq.Poll(k.into)
+		for _, c := range k.into[:got] {
+			if c.Status != driver.OK {
+				k.a.t.Fatalf("got %+v", c)
+			}
+		}
+		n -= got
+	}
+}
+
+// simple returns an operation that nobody but the requester sees.
+func (k *tracks) simple(op driver.Op, n int) func() {
+	return func() {
+		k.do(k.qa, driver.Request{Op: op, Span: span(k.mema, 0, n), Remote: remote(k.memb, 0, n)})
+		k.done(k.a, 1)
+	}
+}
+
+// chained returns a request that waits for a message on the second connection.
+func (k *tracks) chained(none []driver.Receive) func() {
+	return func() {
+		k.arrivals++
+		k.do(k.qa, driver.Request{Op: driver.OpWrite, After: driver.Arrival{Queue: k.in.Number(), Count: k.arrivals}})
+		k.in.PostReceive(none)
+		k.do(k.feed, driver.Request{Op: driver.OpSend})
+		k.done(k.a, 2)
+		k.done(k.b, 1)
+	}
+}
+
 // TestNoAllocation runs every operation, and every way a request can wait, after a warm-up.
 func TestNoAllocation(t *testing.T) {
-	l := newLink(t)
-	in := l.a.pair()
-	feed := l.b.pair()
-	join(l.a, in, l.b, feed)
-	var into [16]driver.Completion
-	wait := func(h *host, want int) {
-		for got := 0; got < want; {
-			n, _ := h.cq.Poll(into[:])
-			for _, c := range into[:n] {
-				if c.Status != driver.OK {
-					t.Fatalf("got %+v", c)
-				}
-			}
-			got += n
-		}
-	}
-	recv := []driver.Receive{{Span: span(l.memb, 0, 64), More: []driver.Span{span(l.memb, 64, 64)}}}
-	count := uint32(0)
-	list := make([]driver.Request, 1)
-	do := func(q *QueuePair, r driver.Request) {
-		list[0] = r
-		if _, err := q.Post(list); err != nil {
-			t.Fatal(err)
-		}
-	}
-	more := []driver.Span{span(l.mema, 8, 8)}
-	simple := func(op driver.Op, n int) func() {
-		return func() {
-			do(l.qa, driver.Request{Op: op, Span: span(l.mema, 0, n), Remote: remote(l.memb, 0, n)})
-			wait(l.a, 1)
-		}
-	}
+	k := newTracks(t)
+	receive := []driver.Receive{{Span: span(k.memb, 0, 64), More: []driver.Span{span(k.memb, 64, 64)}}}
+	message := driver.Request{Op: driver.OpSendImm, Flags: driver.Inline, Span: span(k.mema, 0, 8),
+		More: []driver.Span{span(k.mema, 8, 8)}}
 	for name, run := range map[string]func(){
-		"write":      simple(driver.OpWrite, 8),
-		"long write": simple(driver.OpWrite, 3<<20),
-		"read":       simple(driver.OpRead, 100),
-		"add":        simple(driver.OpFetchAdd, 8),
-		"swap":       simple(driver.OpCompareSwap, 8),
+		"write":      k.simple(driver.OpWrite, 8),
+		"long write": k.simple(driver.OpWrite, 3<<20),
+		"read":       k.simple(driver.OpRead, 100),
+		"add":        k.simple(driver.OpFetchAdd, 8),
+		"swap":       k.simple(driver.OpCompareSwap, 8),
+		"chain":      k.chained(make([]driver.Receive, 1)),
 		"send": func() {
-			l.qb.PostReceive(recv)
-			do(l.qa, driver.Request{Op: driver.OpSendImm, Span: span(l.mema, 0, 8), More: more})
-			wait(l.a, 1)
-			wait(l.b, 1)
+			k.qb.PostReceive(receive)
+			k.do(k.qa, message)
+			k.done(k.a, 1)
+			k.done(k.b, 1)
 		},
 		"waiting send": func() {
-			do(l.qa, driver.Request{Op: driver.OpSend, Flags: driver.Inline, Span: span(l.mema, 0, 8), More: more})
-			l.qb.PostReceive(recv)
-			wait(l.a, 1)
-			wait(l.b, 1)
-		},
-		"chain": func() {
-			count++
-			do(l.qa, driver.Request{Op: driver.OpWrite, After: driver.Arrival{Queue: in.Number(), Count: count}})
-			in.PostReceive([]driver.Receive{{}})
-			do(feed, driver.Request{Op: driver.OpSend})
-			wait(l.a, 2)
-			wait(l.b, 1)
+			k.do(k.qa, message)
+			k.qb.PostReceive(receive)
+			k.done(k.a, 1)
+			k.done(k.b, 1)
 		},
 	} {
 		for range 200 {

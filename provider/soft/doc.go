@@ -24,6 +24,10 @@
 // of atomic words with a gate (gate.go), and rings with one producer and one consumer. An end lives from one Reset to
 // the next and is never used again, so that a peer that is late finds it closed and not somebody else's.
 //
+// Locks are taken in this order: memory, completion queue, then one of device, key table, shared receives, chain and the
+// goroutine's inbox; a domain's last. Who waits for a gate may hold the lock of its own completion queue: whoever is
+// inside never takes it.
+//
 // Control words hold no Go pointers. Here they lie on the Go heap, where the race detector sees them; the same words
 // can be placed in memory that processes share.
 package soft

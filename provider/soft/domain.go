@@ -51,6 +51,7 @@ func (d *Domain) Alloc(size int, access driver.Access) (driver.Memory, error) {
 	return m, nil
 }
 
+// adopt registers b as a new child. If pages is not nil, the memory unmaps them when it is closed.
 func (d *Domain) adopt(b, pages []byte, access driver.Access) (driver.Memory, error) {
 	if !access.Valid() {
 		return nil, fmt.Errorf("soft: register: access %#x has unknown bits", uint8(access))

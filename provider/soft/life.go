@@ -54,6 +54,7 @@ func (l *life) announceChained() {
 	}
 }
 
+// ringChained rings everybody who waits, and forgets them: who still waits afterwards watches again.
 func (l *life) ringChained() {
 	l.chain.mu.Lock()
 	defer l.chain.mu.Unlock()

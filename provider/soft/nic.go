@@ -15,7 +15,7 @@ const patience = 200 * time.Microsecond
 // unfinished only ends in completions, which nobody sees before the owner calls.
 type nic struct {
 	mu      sync.Mutex
-	inbox   []*CompletionQueue // to look at; an inbox and not a channel, because look must not block
+	inbox   []*CompletionQueue // to look at, each once; not a channel, because look must not block
 	stopped bool
 	started bool
 	call    chan struct{} // holds one: the inbox is not empty, or stopped
@@ -35,9 +35,10 @@ type watch struct {
 func (n *nic) look(c *CompletionQueue) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.stopped {
+	if n.stopped || c.listed {
 		return
 	}
+	c.listed = true
 	n.inbox = append(n.inbox, c)
 	if !n.started {
 		n.started = true
@@ -89,6 +90,7 @@ func (n *nic) takeInbox(now clock.Time) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, c := range n.inbox {
+		c.listed = false
 		n.find(c).at = now
 	}
 	clear(n.inbox)
@@ -123,9 +125,12 @@ func (n *nic) workThrough(now clock.Time) clock.Time {
 
 // work takes one turn for the queue if its owner has not called since the last look, and reports whether the queue
 // still needs watching.
+//
+// The first look at a queue only notes how often its owner has called. Once the owner is known to be away, a bell is
+// answered at once: a relay whose host does nothing pays patience for its first message, not for each.
 func (w *watch) work(now clock.Time) bool {
 	c := w.queue
-	if !c.mu.TryLock() {
+	if !c.mu.TryLock() { // somebody is at work
 		w.at = now.Add(patience)
 		return true
 	}
@@ -143,6 +148,8 @@ func (w *watch) work(now clock.Time) bool {
 		c.watched.Store(false)
 		return false
 	}
+	// Nothing to do before the next deadline, unless a bell rings: that leads to look. What the owner has left undone
+	// it may still come back for.
 	w.at = c.next
 	if !absent && (c.next == soon || c.ready.summary.Load() != 0) {
 		w.at = now.Add(patience)

@@ -7,7 +7,9 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// Post carries out what it can at once, up to one quantum, and keeps the rest.
+// Post carries out what it can at once, up to one quantum, and keeps the rest. It takes all of list, or the first n and
+// an error that says what is wrong with the next: a request that can never be carried out is refused here, where the
+// caller can see which one it was, while one that the peer or the memory does not allow ends as a completion.
 func (q *QueuePair) Post(list []driver.Request) (n int, err error) {
 	if err := q.enter(); err != nil {
 		return 0, err
@@ -50,6 +52,8 @@ func (q *QueuePair) check(r *driver.Request) error {
 	return q.checkState(r)
 }
 
+// checkState lets requests pass in Error too: they are flushed. A chained request must name a queue pair that exists
+// now; what becomes of that one later is awaitArrival's to see.
 func (q *QueuePair) checkState(r *driver.Request) error {
 	if phase := q.life.Load().phase(); phase < phaseReady {
 		return q.errorf("%v needs Ready, the queue pair is %v", r.Op, phase.state())
@@ -64,7 +68,8 @@ func (q *QueuePair) errorf(format string, args ...any) error {
 	return fmt.Errorf("soft: queue pair %d: "+format, append([]any{q.number}, args...)...)
 }
 
-// accept carries r out if nothing is before it and nothing is in its way. Otherwise r goes to the backlog.
+// accept carries r out if nothing is before it and nothing is in its way: the common case, in which r is never copied.
+// Otherwise r goes to the backlog, with whatever progress it has made.
 func (q *QueuePair) accept(r *driver.Request) {
 	l := q.life.Load()
 	if l.phase() != phaseReady {
@@ -81,7 +86,8 @@ func (q *QueuePair) accept(r *driver.Request) {
 	q.keep(r)
 }
 
-// keep puts r into the backlog.
+// keep puts r into the backlog. The life that a chained request waits for is fixed now: its arrivals are counted since
+// that life began, so those of a later one are not meant.
 func (q *QueuePair) keep(r *driver.Request) {
 	b := &q.requester.backlog
 	if b.count == 0 {
@@ -130,7 +136,7 @@ func (q *QueuePair) advance() clock.Time {
 	return clock.Never
 }
 
-// conclude reports how the oldest request ended.
+// conclude reports how the oldest request ended. Requests take effect one after the other, so Fence asks for nothing.
 func (q *QueuePair) conclude(r *driver.Request, v verdict) {
 	q.requester.begin()
 	if status := driver.Status(v); status != driver.OK {
@@ -140,7 +146,8 @@ func (q *QueuePair) conclude(r *driver.Request, v verdict) {
 	}
 }
 
-// fail reports a request that failed, and puts both ends in Error.
+// fail reports a request that failed, and puts both ends in Error. What waits behind it is flushed at once; the receives
+// follow in the next turn, when the peer has left the gate.
 func (q *QueuePair) fail(r *driver.Request, status driver.Status) {
 	q.report(r.Tag, r.Op, status)
 	q.flushBacklog(driver.Flushed)

@@ -128,7 +128,7 @@ func (q *QueuePair) enter() error {
 	return nil
 }
 
-// enlist gives the queue pair a part in every turn until it has nothing left to do.
+// enlist is called by whoever leaves something unfinished. It gives the queue pair a part in every turn until it has nothing left to do.
 func (q *QueuePair) enlist() {
 	if !q.busy {
 		q.busy = true
@@ -137,7 +137,9 @@ func (q *QueuePair) enlist() {
 	}
 }
 
-// turn carries on with whatever is unfinished. It says when it wants the next turn, or that nothing is left.
+// turn carries on with whatever is unfinished. It says when it wants the next turn, or that nothing is left. The order
+// matters: a connection is reported before the messages that came over it, and messages that have arrived before the
+// receives that are flushed.
 func (q *QueuePair) turn() (next clock.Time, idle bool) {
 	if q.closed.Load() {
 		return clock.Never, true

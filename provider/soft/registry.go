@@ -4,7 +4,8 @@ import "fmt"
 
 // This file is the device's book of what was made from it.
 
-// name gives a new queue pair its number and makes it known.
+// name gives a new queue pair its number and its first life, and makes it known. Numbers are not used again soon, so that
+// a late completion is not taken for a new queue pair's.
 func (d *Device) name(q *QueuePair) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -50,7 +50,8 @@ type waiting struct {
 	after   *life         // whose arrivals the request is chained to; nil: not chained, or they have come
 }
 
-// backlog is a ring of requests that grows by doubling up to the queue pair's depth.
+// backlog is a ring of requests that grows by doubling up to the queue pair's depth. Its entries keep their buffers, so
+// that nothing is allocated once it has gone round.
 type backlog struct {
 	items []waiting
 	head  int // of the oldest

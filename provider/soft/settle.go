@@ -39,7 +39,8 @@ func (l *life) unanswered() driver.Status {
 	return driver.Flushed
 }
 
-// reap reports the arrivals that have not been reported yet.
+// reap reports the arrivals that have not been reported yet. The peer publishes a failed arrival before it breaks this
+// end; who has seen the one must also see the other.
 func (q *QueuePair) reap(l *life) {
 	for arrived := l.arrived.Load(); q.reaped < arrived; q.reaped++ {
 		n := l.order[q.reaped&uint64(len(l.order)-1)]
