@@ -185,7 +185,7 @@ func (q *QueuePair) ReceiveRoom() int {
 
 // Arrival is the moment when count messages have been received on the queue pair since it was made or last reset, for
 // the After of a chained request.
-func (q *QueuePair) Arrival(count uint32) Arrival { return Arrival{Queue: q.number, Count: count} }
+func (q *QueuePair) Arrival(count uint64) Arrival { return Arrival{Queue: q.number, Count: count} }
 
 // Connect binds the queue pair to a peer's, which must do the same, and completes as OpConnect. It fails with ErrState
 // unless the queue pair is New, and with ErrArgument if peer is not an address of this kind of device.

@@ -141,7 +141,7 @@ type fakePair struct {
 	access   driver.Access
 	state    driver.State
 	peer     *fakePair
-	arrived  uint32
+	arrived  uint64
 	full     bool // takes only the first request of a list, and only while nothing waits
 	waiting  []driver.Request
 }

@@ -3,6 +3,7 @@ package sim_test
 import (
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/provider/sim"
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -24,7 +25,7 @@ func TestConformance(t *testing.T) {
 // newLab makes a fabric of its own for one test. Each seed has a jitter of its own, too: 5 %, then once and twice the
 // latency, so that messages of different queue pairs overtake each other.
 func newLab(tb verbstest.TB, seed uint64) verbstest.Lab {
-	fabric, err := sim.New(sim.Config{Seed: seed, Jitter: float64(seed)})
+	fabric, err := sim.New(sim.Config{Seed: seed, Jitter: float64(seed), PeerTimeout: 10 * time.Millisecond})
 	if err != nil {
 		tb.Fatalf("new fabric: %v", err)
 	}

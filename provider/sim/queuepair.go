@@ -51,7 +51,7 @@ type queuePair struct {
 	answering clock.Time // of the latest answer to the peer
 
 	receives ring[receive]
-	arrived  uint32       // messages received since the last Reset
+	arrived  uint64       // messages received since the last Reset
 	chained  []*queuePair // whose next request waits for arrived
 	inbound  list         // messages that wait for a receive, and those behind them
 	patience uint32       // generation of the events that end such a wait

@@ -75,7 +75,7 @@ func (q *QueuePair) awaitArrival(w *waiting) verdict {
 
 func chainState(w *waiting) verdict {
 	switch {
-	case w.after.arrived.Load() >= uint64(w.request.After.Count):
+	case w.after.arrived.Load() >= w.request.After.Count:
 		return arrived
 	case w.after.phase().broken():
 		return verdict(driver.Flushed)

@@ -11,7 +11,7 @@ import (
 type tracks struct {
 	*link
 	in, feed *QueuePair
-	arrivals uint32 // at in
+	arrivals uint64 // at in
 	list     []driver.Request
 	into     []driver.Completion
 }

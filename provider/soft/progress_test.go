@@ -76,7 +76,7 @@ func TestPosterNeverPolls(t *testing.T) {
 		qa, in, out, qc := a.pair(), first.pair(), relay.pair(), c.pair()
 		join(a, qa, first, in)
 		join(relay, out, c, qc)
-		for i := range uint32(5) {
+		for i := range uint64(5) {
 			receive(t, in, driver.Receive{})
 			receive(t, qc, driver.Receive{Tag: driver.Tag(i)})
 			post(t, out, driver.Request{Op: driver.OpSend, After: driver.Arrival{Queue: in.Number(), Count: i + 1}})

@@ -101,7 +101,7 @@ func (r *Request) Bytes() uint64 { return spanBytes(r.Span, r.More) }
 // that queue pair leaves Ready first, the waiting request ends as Flushed and its own queue pair goes to Error.
 type Arrival struct {
 	Queue uint32
-	Count uint32 // 0: waits for nothing
+	Count uint64 // 0: waits for nothing
 }
 
 // Receive is memory ready for one incoming message.

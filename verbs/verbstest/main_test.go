@@ -109,7 +109,8 @@ func TestChildProcess(t *testing.T) {
 // child is this test binary once more, serving.
 func child() *exec.Cmd {
 	cmd := exec.Command(os.Args[0])
-	cmd.Env = append(os.Environ(), childVariable+"=1")
+	// The race detector would let each child sleep for a second before it exits.
+	cmd.Env = append(os.Environ(), childVariable+"=1", "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	return cmd
 }

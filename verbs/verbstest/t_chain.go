@@ -34,7 +34,7 @@ func (t *T) relay() *relay {
 // forward is a request of the middle that sends on what arrives as message number i, counted from 0.
 func (r *relay) forward(i, size int) verbs.Request {
 	return verbs.Request{Tag: verbs.Tag(i), Op: verbs.OpSend, Span: r.mm.span(i*size, size),
-		After: verbs.Arrival{Queue: r.in.number, Count: uint32(i + 1)}}
+		After: verbs.Arrival{Queue: r.in.number, Count: uint64(i + 1)}}
 }
 
 // A NIC starts chained requests by itself, in order, while its host does nothing.
