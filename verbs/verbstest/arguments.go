@@ -136,6 +136,9 @@ func badMemory(d *verbs.Domain, f *foreign) []attempt {
 	words := make([]uint64, 4)
 	unaligned := unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), 32)[1:9]
 	m := f.local
+	access := func(want error, q *verbs.CompletionQueue, access verbs.Access) func() error {
+		return func() error { return notSupportedIs(want, m.SetAccess(q, 1, access)) }
+	}
 	return []attempt{
 		{"alloc of 0 bytes", verbs.ErrArgument, func() error { return failure(d.Alloc(0, 0)) }},
 		{"alloc of -1 bytes", verbs.ErrArgument, func() error { return failure(d.Alloc(-1, 0)) }},
@@ -143,10 +146,10 @@ func badMemory(d *verbs.Domain, f *foreign) []attempt {
 		{"register nothing", verbs.ErrArgument, func() error { return failure(d.Register(nil, 0)) }},
 		{"register unaligned bytes", verbs.ErrArgument, func() error { return failure(d.Register(unaligned, 0)) }},
 		{"register with unknown access", verbs.ErrArgument, func() error { return failure(d.Register(unaligned[7:], badAccess)) }},
-		{"memory access without a queue", verbs.ErrArgument, func() error { return notSupportedIs(verbs.ErrArgument, m.SetAccess(nil, 1, 0)) }},
-		{"memory access that is unknown", verbs.ErrArgument, func() error { return notSupportedIs(verbs.ErrArgument, m.SetAccess(f.own, 1, badAccess)) }},
-		{"memory access to a foreign queue", verbs.ErrForeign, func() error { return notSupportedIs(verbs.ErrForeign, m.SetAccess(f.queue, 1, 0)) }},
-		{"memory access to a closed queue", verbs.ErrClosed, func() error { return notSupportedIs(verbs.ErrClosed, m.SetAccess(f.closedQueue, 1, 0)) }},
+		{"memory access without a queue", verbs.ErrArgument, access(verbs.ErrArgument, nil, 0)},
+		{"memory access that is unknown", verbs.ErrArgument, access(verbs.ErrArgument, f.own, badAccess)},
+		{"memory access to a foreign queue", verbs.ErrForeign, access(verbs.ErrForeign, f.queue, 0)},
+		{"memory access to a closed queue", verbs.ErrClosed, access(verbs.ErrClosed, f.closedQueue, 0)},
 		{"mark of memory with bytes", verbs.ErrNotSupported, func() error { return m.Mark(0, 8, verbs.Origin{}) }},
 		{"a word that is not aligned", errPanicked, func() error { return panics(func() { m.Load64(4) }) }},
 		{"a word behind the memory", errPanicked, func() error { return panics(func() { m.Load64(64) }) }},

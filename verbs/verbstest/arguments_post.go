@@ -21,13 +21,18 @@ func badRequests(q *verbs.QueuePair, m *verbs.Memory) []attempt {
 		{"span behind its memory", verbs.ErrBounds, func() error { return q.Send(1, m.Span(60, 8), 0) }},
 		{"span before its memory", verbs.ErrBounds, func() error { return q.Send(1, m.Span(-1, 8), 0) }},
 		{"span of -1 bytes", verbs.ErrBounds, func() error { return q.Send(1, m.Span(0, -1), 0) }},
-		{"a bad further piece", verbs.ErrBounds, stage(verbs.Request{Op: verbs.OpSend, Span: good, More: []verbs.Span{m.Span(64, 1)}})},
-		{"longer than the remote span", verbs.ErrBounds, func() error { return q.Write(1, good, verbs.RemoteSpan{Length: 7}, 0) }},
+		{"a bad further piece", verbs.ErrBounds, stage(verbs.Request{Op: verbs.OpSend, Span: good,
+			More: []verbs.Span{m.Span(64, 1)}})},
+		{"longer than the remote span", verbs.ErrBounds, func() error {
+			return q.Write(1, good, verbs.RemoteSpan{Length: 7}, 0)
+		}},
 		{"remote span outside its memory", verbs.ErrBounds, func() error { return q.Read(1, good, m.Remote(57, 8), 0) }},
 		{"atomic of 4 bytes", verbs.ErrArgument, func() error { return q.FetchAdd(1, m.Span(0, 4), far, 1, 0) }},
 		{"atomic of 16 bytes", verbs.ErrArgument, func() error { return q.CompareSwap(1, m.Span(0, 16), far, 1, 1, 0) }},
 		{"atomic from an unaligned word", verbs.ErrArgument, func() error { return q.FetchAdd(1, m.Span(4, 8), far, 1, 0) }},
-		{"atomic on an unaligned word", verbs.ErrArgument, func() error { return q.FetchAdd(1, good, verbs.RemoteSpan{Address: 12, Length: 8}, 1, 0) }},
+		{"atomic on an unaligned word", verbs.ErrArgument, func() error {
+			return q.FetchAdd(1, good, verbs.RemoteSpan{Address: 12, Length: 8}, 1, 0)
+		}},
 		{"inline read", verbs.ErrArgument, func() error { return q.Read(1, good, far, verbs.Inline) }},
 		{"inline atomic", verbs.ErrArgument, func() error { return q.FetchAdd(1, good, far, 1, verbs.Inline) }},
 		{"inline over the limit", verbs.ErrLimit, func() error {

@@ -89,11 +89,13 @@ func (f *Failure) asError() error {
 
 // register tells gob of everything that travels as an interface.
 var register = sync.OnceFunc(func() {
-	for _, c := range []any{OpenDomain{}, OpenMemory{}, OpenPair{}, OpenPool{}, Close{}, Connect{}, Post{}, PostPool{},
-		SetQueueAccess{}, SetMemoryAccess{}, Reset{}, Inspect{}, Load{}, Store{}, Fill{}, Checksum{}, CPUAdd{}, Take{},
-		SetTimer{}, Until{}, Mallocs{}, Turns{}, Now{}, Changed{}, Stream{}, Sink{}, Increment{}, StreamState{}, Watch{}, WatchState{},
-		BadArguments{}, CloseOrder{}, Describe{},
-		Ended{}, WordIs{}, StreamAt{}, StreamEnded{}, StateIs{}, Watched{}} {
+	for _, c := range []any{
+		OpenDomain{}, OpenMemory{}, OpenPair{}, OpenPool{}, Close{}, Inspect{}, Describe{},
+		Connect{}, Post{}, PostPool{}, SetQueueAccess{}, SetMemoryAccess{}, Reset{}, SetTimer{}, Take{},
+		Load{}, Store{}, Fill{}, Checksum{}, Changed{}, CPUAdd{}, Mallocs{}, Turns{}, Now{},
+		Stream{}, Sink{}, Increment{}, StreamState{}, Watch{}, WatchState{}, BadArguments{}, CloseOrder{},
+		Until{}, Ended{}, WordIs{}, StreamAt{}, StreamEnded{}, StateIs{}, Watched{},
+	} {
 		gob.Register(c)
 	}
 })

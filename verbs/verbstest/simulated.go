@@ -25,7 +25,7 @@ type SimulatedConfig struct {
 	// Kill makes a node crash. It goes with the capability Kill.
 	Kill         func(driver.Device)
 	Capabilities Capabilities
-	Limit        time.Duration // of virtual time, that a command may wait; 0: 10 s, in which busy nodes do more than in an hour of ours
+	Limit        time.Duration // of virtual time, that a command may wait; 0: 10 s
 }
 
 // Simulated makes a lab in virtual time: everything happens in the goroutine of the test, while it waits.

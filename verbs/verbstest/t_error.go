@@ -7,6 +7,9 @@ import (
 var errorTests = []Test{
 	{"RefusalFlushesBothEnds", "A refused operation puts both ends in Error, and everything outstanding at both is Flushed.",
 		0, testRefusalFlushes},
+	{"OwnFailureIsNoticedByThePeer",
+		"An end that fails for a reason of its own is gone for its peer: RetryExceeded, then Flushed.",
+		0, testOwnFailure},
 	{"PostingInErrorIsFlushed", "What is posted in Error completes as Flushed, in order.", 0, testPostInError},
 	{"QuietFailuresAreReported", "A Quiet request that fails completes all the same.", 0, testQuietFailure},
 }
@@ -43,6 +46,20 @@ func testRefusalFlushes(t *T) {
 	w.qb.untilState(verbs.Error)
 	w.reconnect()
 	w.carries(5)
+}
+
+// An end that fails for a reason of its own is gone for its peer: RetryExceeded, then Flushed.
+func testOwnFailure(t *T) {
+	w := t.wire()
+	w.qb.receive(verbs.Receive{Tag: 0}, verbs.Receive{Tag: 1})
+	w.qb.post(verbs.Request{Op: verbs.OpSend}, verbs.Request{Op: verbs.OpSend})
+	bad := w.ma.span(0, 8)
+	bad.Key ^= 0x5a5a
+	w.qa.post(request(verbs.OpWrite, 0, bad, w.mb.remote(0, 8)))
+	t.statuses("write without a source", w.qa.requests(1), verbs.LocalProtection)
+	t.statuses("what the peer had outstanding", w.qb.requests(2), verbs.RetryExceeded, verbs.Flushed)
+	t.inOrder(w.qb.receives(2), verbs.Flushed)
+	w.qb.untilState(verbs.Error)
 }
 
 // What is posted in Error completes as Flushed, in order.

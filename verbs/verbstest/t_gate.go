@@ -5,13 +5,19 @@ import (
 )
 
 var gateTests = []Test{
-	{"RefusedWithoutBothGates", "An operation needs the access of the memory and of the queue pair; without either it is refused and nothing lands.",
+	{"RefusedWithoutBothGates",
+		"An operation needs the access of the memory and of the queue pair; without either it is refused and nothing lands.",
 		0, testGates},
 	{"RefusedOutsideItsBytes", "A capability reaches only its bytes, and only with its own key.", 0, testCapability},
 	{"RefusedInAnotherDomain", "A queue pair reaches only memory of its own domain.", 0, testForeignDomain},
 	{"RefusedAfterMemoryClose", "A capability dies with its memory.", 0, testClosedMemory},
 	{"LocalSpansAreChecked", "A local span outside memory of the queue pair's domain ends as LocalProtection.", 0,
 		testLocalSpans},
+	{"ReceivesAreChecked",
+		"A receive whose spans are bad ends as LocalProtection, and the Send that took it as RemoteInvalid.",
+		0, testBadReceives},
+	{"NothingNeedsNoKey", "An operation of zero bytes needs no valid key at either end, only the queue pair's access.", 0,
+		testZeroBytes},
 	{"KeysCannotBeGuessed", "Keys of memories made one after the other do not resemble each other.", StrongKeys,
 		testKeys},
 }
@@ -175,6 +181,42 @@ func testLocalSpans(t *T) {
 	}
 	if w.mb.checksum(0, 4096) != before {
 		t.Fatalf("a request without a valid source has landed")
+	}
+}
+
+// A receive whose spans are bad ends as LocalProtection, and the Send that took it as RemoteInvalid.
+func testBadReceives(t *T) {
+	w := t.wire()
+	closed := w.b.memory(4096, 0)
+	closed.close()
+	last := w.mb.span(wireMemory-8, 8)
+	last.Address++
+	for _, span := range []verbs.Span{last, closed.span(0, 8), w.b.memoryIn(w.b.do(OpenDomain{}).ID, 64, 0).span(0, 8)} {
+		w.qb.receive(verbs.Receive{Tag: 1, Span: span}, verbs.Receive{Tag: 2})
+		w.qa.post(verbs.Request{Op: verbs.OpSend, Span: w.ma.span(0, 8)}, verbs.Request{Op: verbs.OpSend})
+		t.statuses("send into a bad receive", w.qa.requests(2), verbs.RemoteInvalid, verbs.Flushed)
+		t.statuses("bad receive", w.qb.receives(2), verbs.LocalProtection, verbs.Flushed)
+		w.qa.untilState(verbs.Error)
+		w.qb.untilState(verbs.Error)
+		w.reconnect()
+	}
+	w.carries(1)
+}
+
+// An operation of zero bytes needs no valid key at either end, only the queue pair's access.
+func testZeroBytes(t *T) {
+	w := t.wireWith(OpenPair{Access: verbs.RemoteRead | verbs.RemoteWrite})
+	nowhere, nothing := verbs.Span{Address: 1, Key: 12345}, verbs.RemoteSpan{Address: 1, Key: 12345}
+	w.qb.receive(verbs.Receive{Tag: 0, Span: nowhere}, verbs.Receive{Tag: 1, Span: nowhere})
+	for i, op := range []verbs.Op{verbs.OpSend, verbs.OpWrite, verbs.OpWriteImm, verbs.OpRead} {
+		w.qa.post(request(op, uint64(i), nowhere, nothing))
+		t.statuses(op.String()+" of nothing", w.qa.requests(1), verbs.OK)
+	}
+	t.inOrder(w.qb.receives(2), verbs.OK)
+	w.qb.setAccess(verbs.RemoteRead, nil)
+	w.qa.post(request(verbs.OpWrite, 0, nowhere, nothing))
+	if c := w.qa.requests(1)[0]; !c.Status.Refused() {
+		t.Fatalf("a Write of nothing through a queue pair that does not allow Writes ended %v", c.Status)
 	}
 }
 

@@ -8,7 +8,8 @@ import (
 
 var orderTests = []Test{
 	{"CompletedWriteIsInMemory", "A completed Write is in the target's memory.", 0, testCompletedWrite},
-	{"LaterWritesNeverOvertake", "The requests of a queue pair take effect in posting order: a flag that is written after its data is never seen before it.",
+	{"LaterWritesNeverOvertake",
+		"The requests of a queue pair take effect in posting order: a flag that is written after its data is never seen before it.",
 		0, testNoOvertaking},
 	{"WordsAreNeverTorn", "An aligned word that a peer writes alone, or as the last of a Write, is never seen half.", 0,
 		testTornWords},

@@ -5,7 +5,8 @@ import (
 )
 
 var poolTests = []Test{
-	{"SharedReceivesServeAll", "Whichever queue pair gets a message takes the next shared receive, and its completion names the queue pair.",
+	{"SharedReceivesServeAll",
+		"Whichever queue pair gets a message takes the next shared receive, and its completion names the queue pair.",
 		SharedReceives, testPoolServesAll},
 	{"SharedReceivesAreTakenInOrder", "Shared receives are taken in the order they were posted.", SharedReceives,
 		testPoolOrder},

@@ -138,12 +138,16 @@ func testNothingLost(t *T) {
 	}
 }
 
-// inOrder checks that completions have the tags 0, 1, 2, … and the status.
+// inOrder checks that completions have the tags 0, 1, 2, … and the status. What failed has no bytes, and a receive that
+// was flushed is an OpReceive.
 func (t *T) inOrder(list []verbs.Completion, want verbs.Status) {
 	t.Helper()
 	for i, c := range list {
 		if c.Tag != verbs.Tag(i) || c.Status != want {
 			t.Fatalf("completion %d is %+v, want tag %d and %v", i, c, i, want)
+		}
+		if want != verbs.OK && (c.Bytes != 0 || c.Op.IsReceive() && c.Op != verbs.OpReceive) {
+			t.Fatalf("completion %d is %+v: a failure with bytes, or a flushed receive that is no OpReceive", i, c)
 		}
 	}
 }

@@ -142,7 +142,9 @@ func (t *T) doesNotConnect(what string, p *pair, peer verbs.Address) {
 func testResetNoticed(t *T) {
 	w := t.wire()
 	w.qb.receive(verbs.Receive{Tag: 0}, verbs.Receive{Tag: 1})
+	w.qb.post(verbs.Request{Op: verbs.OpSend}, quiet(verbs.Request{Op: verbs.OpSend}))
 	w.qa.reset()
+	t.statuses("what was outstanding", w.qb.requests(2), verbs.RetryExceeded, verbs.Flushed)
 	t.inOrder(w.qb.receives(2), verbs.Flushed)
 	w.qb.untilState(verbs.Error)
 	w.qb.post(verbs.Request{Tag: 0, Op: verbs.OpSend})

@@ -5,12 +5,14 @@ import (
 )
 
 var revokeTests = []Test{
-	{"RevokedAtTheQueuePair", "When a queue pair's SetAccess completes, nothing that only the old access allowed can land any more.",
+	{"RevokedAtTheQueuePair",
+		"When a queue pair's SetAccess completes, nothing that only the old access allowed can land any more.",
 		0, testRevokeQueue},
 	{"RevokedAtTheMemory", "When a memory's SetAccess completes, nothing that only the old access allowed can land any more.",
 		MemoryAccess, testRevokeMemory},
 	{"RevokedByMemoryClose", "When a memory's Close returns, no operation can land in it any more.", 0, testRevokeClose},
 	{"GrantedAgain", "Access can be granted again; after Reset and reconnecting it works.", 0, testGrantAgain},
+	{"RevokedStaysRevoked", "Access outlives a Reset: what was revoked stays revoked.", 0, testAccessOutlivesReset},
 	{"RevokingWritesLeavesReads", "What the new access still allows is not disturbed by the change.", 0, testPartialRevoke},
 	{"AccessCanChangeBeforeConnecting", "SetAccess completes in every state but Closed.", 0, testAccessEarly},
 }
@@ -133,6 +135,19 @@ func testGrantAgain(t *T) {
 	w.qb.setAccess(verbs.RemoteWrite, nil)
 	w.qa.post(write)
 	t.statuses("write that was granted again", w.qa.requests(1), verbs.OK)
+}
+
+// Access outlives a Reset: what was revoked stays revoked, what was granted stays granted.
+func testAccessOutlivesReset(t *T) {
+	w := t.wire()
+	w.qb.setAccess(verbs.RemoteRead, nil)
+	w.reconnect()
+	w.qa.post(request(verbs.OpRead, 0, w.ma.span(0, 8), w.mb.remote(0, 8)),
+		request(verbs.OpWrite, 1, w.ma.span(0, 8), w.mb.remote(0, 8)))
+	ended := w.qa.requests(2)
+	if ended[0].Status != verbs.OK || !ended[1].Status.Refused() {
+		t.Fatalf("Writes were revoked before a Reset; afterwards a Read ended %v and a Write %v", ended[0].Status, ended[1].Status)
+	}
 }
 
 // What the new access still allows is not disturbed by the change.
