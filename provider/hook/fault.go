@@ -22,7 +22,6 @@ func Fault(inner driver.Device, plan Plan) driver.Device {
 
 // faults is a plan at work on one device, and what the lies need to know of the device.
 type faults struct {
-	transparent
 	clock   clock.Clock
 	invalid error // why the plan cannot be used
 

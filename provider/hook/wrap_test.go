@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -263,7 +264,8 @@ func TestErrorsPassThrough(t *testing.T) {
 		m, err1 := d.Register(nil, 0)
 		a, err2 := d.(driver.Allocator).Alloc(1, 0)
 		p, err3 := d.NewQueuePair(driver.QueueConfig{Completions: q})
-		if m != nil || a != nil || p != nil || err1 != errFailing || err2 != errFailing || err3 != errFailing {
+		if m != nil || a != nil || p != nil || !errors.Is(err1, errFailing) ||
+			!errors.Is(err2, errFailing) || !errors.Is(err3, errFailing) {
 			t.Errorf("%s: %v %v, %v %v, %v %v", name, m, err1, a, err2, p, err3)
 		}
 	}

@@ -76,16 +76,16 @@ func (d *Domain) register(b []byte, size uint64, access driver.Access) (*memory,
 	return m, nil
 }
 
+// maxGeneration is one less than would fit: a key of all ones is driver.BadKey.
+const maxGeneration = 1<<16 - 2
+
 // adopt gives m its address and its keys.
 func (d *Device) adopt(m *memory) error {
 	slot, err := d.freeSlot()
 	if err != nil {
 		return err
 	}
-	d.generation++
-	if d.generation == 0 {
-		d.generation = 1
-	}
+	d.generation = d.generation%maxGeneration + 1
 	d.memories[slot] = m
 	m.region.LocalKey = uint32(slot)<<16 | uint32(d.generation)
 	m.region.Address = d.nextAddress

@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -57,7 +58,7 @@ func (c *CompletionQueue) Poll(into []driver.Completion) (int, error) {
 func (c *CompletionQueue) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.gone == errQueueClosed {
+	if errors.Is(c.gone, errQueueClosed) {
 		return fmt.Errorf("soft: close completion queue: already %w", os.ErrClosed)
 	}
 	if c.users > 0 {

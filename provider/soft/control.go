@@ -63,16 +63,20 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 		return clock.Never, true
 	}
 	p := l.peer.Load()
+	var named *life // by the peer. Looked at once: it may change between two looks
+	if p != nil {
+		named = p.peer.Load()
+	}
 	switch {
 	case l.phase() == phaseFailed, l.phase() == phaseOver:
 		q.connected(driver.Flushed)
 	case l.phase().broken(), p == nil, p.phase().broken():
 		q.connected(driver.RetryExceeded)
-	case p.peer.Load() == l:
+	case named == l:
 		q.requester.peer = p
 		l.moveTo(phaseConnecting, phaseReady)
 		q.connected(driver.OK)
-	case p.peer.Load() != nil, clock.Real.Now() >= q.controls.connectBy:
+	case named != nil, clock.Real.Now() >= q.controls.connectBy:
 		q.connected(driver.RetryExceeded)
 	default:
 		return q.controls.connectBy, false

@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -45,8 +46,7 @@ func (d *Domain) Alloc(size int, access driver.Access) (driver.Memory, error) {
 	}
 	m, err := d.adopt(pages[:size:size], pages, access)
 	if err != nil {
-		syscall.Munmap(pages)
-		return nil, err
+		return nil, errors.Join(err, syscall.Munmap(pages))
 	}
 	return m, nil
 }

@@ -10,12 +10,12 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// A local key is a table index in the low bits and, above it, a generation, never 0, that tells a new tenant of the
-// index from its predecessor.
+// A local key is a table index in the low bits and, above it, a generation that tells a new tenant of the index from its
+// predecessor. It is never 0, and never all ones: that would be driver.BadKey for the last index.
 const (
 	indexBits     = 20
 	maxRegions    = 1 << indexBits
-	maxGeneration = 1<<(32-indexBits) - 1
+	maxGeneration = 1<<(32-indexBits) - 2
 )
 
 // keyTable finds the regions of a domain: by local key without a lock, by remote key with one, which is taken seldom

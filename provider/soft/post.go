@@ -147,14 +147,19 @@ func (q *QueuePair) conclude(r *driver.Request, v verdict) {
 }
 
 // fail reports a request that failed, and puts both ends in Error. What waits behind it is flushed at once; the receives
-// follow in the next turn, when the peer has left the gate.
+// follow in the next turn, when the peer has left the gate. A target that has refused it knows why; for one that has
+// not, this end is simply gone.
 func (q *QueuePair) fail(r *driver.Request, status driver.Status) {
 	q.report(r.Tag, r.Op, status)
 	q.flushBacklog(driver.Flushed)
 	l := q.life.Load()
 	l.breakTo(phaseFailed)
 	l.announceChained()
-	l.breakPeer(phaseFailed)
+	if status.Refused() {
+		l.breakPeer(phaseFailed)
+	} else {
+		l.breakPeer(phaseOrphaned)
+	}
 	q.enlist()
 }
 

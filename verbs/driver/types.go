@@ -31,7 +31,8 @@ type Span struct {
 	Key     uint32
 }
 
-// BadKey is the key of a span that was cut outside its memory. Posting such a span is an error.
+// BadKey is the key of a span that was cut outside its memory. Posting such a span is an error. No provider gives it to
+// a memory.
 const BadKey = ^uint32(0)
 
 // Sub returns the n bytes of s from offset. If they are not inside s, the result has BadKey.
