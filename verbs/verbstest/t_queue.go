@@ -16,6 +16,8 @@ var queueTests = []Test{
 		testReservation},
 	{"NoCompletionIsLost", "With every queue filled to the brim and nobody polling, no completion is lost.", Stop,
 		testNothingLost},
+	{"RequestsEndWithoutTheHost", "A NIC carries out what was posted, also what had to wait, while its host does nothing.",
+		Stop, testHostStopped},
 	{"SendWaitsForAReceive", "A Send without a posted receive waits for one.", 0, testSendWaits},
 	{"SendDoesNotWaitForEver", "A Send or WriteImm that finds no receive in time ends as ReceiverNotReady.", 0,
 		testReceiverNotReady},
@@ -135,6 +137,32 @@ func testNothingLost(t *T) {
 	b.signal(ContinueEnd)
 	for _, p := range to {
 		t.inOrder(p.receives(depth), verbs.OK)
+	}
+}
+
+// A NIC carries out what was posted, also what had to wait, while its host does nothing.
+func testHostStopped(t *T) {
+	const depth, size = 16, 256
+	w := t.wireWith(OpenPair{SendDepth: 2 * depth, ReceiveDepth: depth, Access: verbs.RemoteAll})
+	w.ma.fill(0, depth*size, 8)
+	var requests []verbs.Request
+	var receives []verbs.Receive
+	for i := range depth {
+		requests = append(requests, request(verbs.OpSend, uint64(2*i), w.ma.span(i*size, size), verbs.RemoteSpan{}),
+			request(verbs.OpWrite, uint64(2*i+1), w.ma.span(i*size, 8), w.mb.remote(32<<10+8*i, 8)))
+		receives = append(receives, verbs.Receive{Tag: verbs.Tag(i), Span: w.mb.span(i*size, size)})
+	}
+	w.qa.post(requests...)
+	w.a.signal(StopEnd)
+	w.qb.receive(receives...)
+	t.inOrder(w.qb.receives(depth), verbs.OK)
+	w.a.signal(ContinueEnd)
+	t.inOrder(w.qa.requests(2*depth), verbs.OK)
+	if w.mb.checksum(0, depth*size) != w.ma.checksum(0, depth*size) {
+		t.Fatalf("messages that were sent while the host stood still came with other bytes")
+	}
+	if w.mb.word(32<<10+8*(depth-1)) != w.ma.word((depth-1)*size) {
+		t.Fatalf("the last Write has completed, and is not in memory")
 	}
 }
 
