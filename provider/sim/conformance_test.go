@@ -42,6 +42,7 @@ func newLab(tb verbstest.TB, seed uint64) verbstest.Lab {
 			}
 		},
 		Capabilities: capabilities(),
+		Limit:        time.Second,
 	})
 }
 

@@ -94,7 +94,7 @@ var register = sync.OnceFunc(func() {
 		Connect{}, Post{}, PostPool{}, SetQueueAccess{}, SetMemoryAccess{}, Reset{}, SetTimer{}, Take{},
 		Load{}, Store{}, Fill{}, Checksum{}, Changed{}, CPUAdd{}, Mallocs{}, Turns{}, Now{},
 		Stream{}, Sink{}, Increment{}, StreamState{}, Watch{}, WatchState{}, BadArguments{}, CloseOrder{},
-		Until{}, Ended{}, WordIs{}, StreamAt{}, StreamEnded{}, StateIs{}, Watched{},
+		Until{}, Ended{}, StreamAt{}, StreamEnded{}, StateIs{}, Watched{},
 	} {
 		gob.Register(c)
 	}

@@ -116,9 +116,6 @@ const (
 	APair Object = iota
 	AMemory
 	APool
-	ADomain
-	TheQueue
-	TheDevice
 )
 
 // Close closes an object. What a test leaves open is closed with the end. With Snapshot, the content of a memory of own
@@ -152,12 +149,6 @@ func (a *agent) find(kind Object, id int) (closer, error) {
 		return a.memories.get(id)
 	case APool:
 		return a.pools.get(id)
-	case ADomain:
-		return a.domain(id)
-	case TheQueue:
-		return a.queue, nil
-	case TheDevice:
-		return a.device, nil
 	}
 	return nil, fmt.Errorf("verbstest: close object of kind %d", kind)
 }

@@ -45,27 +45,6 @@ func (c Ended) String() string {
 	return fmt.Sprintf("%d %v of queue pair %d have completed", c.N, c.Class, c.Queue)
 }
 
-// WordIs holds when the word at Offset is Value, or, if AtLeast, not less.
-type WordIs struct {
-	Memory  int
-	Offset  int
-	Value   uint64
-	AtLeast bool
-}
-
-func (c WordIs) holds(a *agent) bool {
-	m, err := a.memories.get(c.Memory)
-	if err != nil {
-		return false
-	}
-	now := m.Load64(c.Offset)
-	return now == c.Value || c.AtLeast && now > c.Value
-}
-
-func (c WordIs) String() string {
-	return fmt.Sprintf("the word at %d of memory %d is %d (or more: %t)", c.Offset, c.Memory, c.Value, c.AtLeast)
-}
-
 // StreamAt holds when a stream, sink or increment has done at least N rounds, or has ended.
 type StreamAt struct {
 	Stream int

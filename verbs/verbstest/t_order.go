@@ -150,16 +150,18 @@ func testReceiveOrder(t *T) {
 	}
 }
 
-// A request with Fence waits until earlier Reads have taken effect.
+// A request with Fence waits until earlier Reads have taken effect. The first Write is short and meets the last bytes of
+// a long Read, so that it would win the race if it was allowed to run.
 func testFence(t *T) {
 	const size = 32 << 10
 	w := t.wire()
 	for round := range uint64(t.can.Repeat) {
 		w.mb.fill(0, size, 2*round)
 		w.ma.fill(size, size, 2*round+1)
-		w.qa.post(request(verbs.OpRead, 1, w.ma.span(0, size), w.mb.remote(0, size)),
-			fenced(request(verbs.OpWrite, 2, w.ma.span(size, size), w.mb.remote(0, size))))
-		t.statuses("read, then fenced write", w.qa.requests(2), verbs.OK, verbs.OK)
+		last := request(verbs.OpWrite, 2, w.ma.span(2*size-8, 8), w.mb.remote(size-8, 8))
+		w.qa.post(request(verbs.OpRead, 1, w.ma.span(0, size), w.mb.remote(0, size)), fenced(last),
+			fenced(request(verbs.OpWrite, 3, w.ma.span(size, size), w.mb.remote(0, size))))
+		t.statuses("read, then fenced writes", w.qa.requests(3), verbs.OK, verbs.OK, verbs.OK)
 		want := make([]byte, size)
 		fillPattern(want, 2*round)
 		if w.ma.checksum(0, size) != checksum(want) {

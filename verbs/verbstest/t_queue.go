@@ -187,10 +187,15 @@ func testSendWaits(t *T) {
 	t.connect(pa, pb)
 	for _, op := range []verbs.Op{verbs.OpSend, verbs.OpSendImm, verbs.OpWriteImm} {
 		w.ma.fill(0, 64, uint64(op))
+		w.ma.put(32<<10, wordBytes(uint64(op)))
+		w.mb.put(32<<10, wordBytes(uint64(op)-1))
 		w.qa.post(request(op, 1, w.ma.span(0, 64), w.mb.remote(0, 64)),
-			request(verbs.OpWrite, 2, w.ma.span(0, 8), w.mb.remote(128, 8)))
+			request(verbs.OpWrite, 2, w.ma.span(32<<10, 8), w.mb.remote(32<<10, 8)))
 		for range t.can.Repeat {
 			t.carries(pa, w.ma, pb, w.mb, uint64(op))
+		}
+		if behind := w.mb.word(32 << 10); behind != uint64(op)-1 {
+			t.Fatalf("a Write behind a waiting %v has landed", op)
 		}
 		if early := w.a.do(Take{Queue: w.qa.number, Class: Requests, N: 1}).Completions; len(early) > 0 {
 			t.Fatalf("%v completed as %+v though no receive was posted", op, early[0])

@@ -71,16 +71,17 @@ func testWritesDoNotWake(t *T) {
 	}
 }
 
-// A loop with a Scanner sees a plain Write within its scan interval.
+// A loop with a Scanner sees a plain Write within its scan interval: the watcher looks only when its loop scans.
 func testScanning(t *T) {
 	a, b := t.open("a"), t.openWith("b", EndConfig{Waiting: Sleeping, ScanEvery: time.Millisecond})
 	ma, mb := a.memory(64, 0), b.memory(64, verbs.RemoteWrite)
 	qa, qb := a.pair(OpenPair{}), b.pair(OpenPair{Access: verbs.RemoteWrite})
 	t.connect(qa, qb)
+	watcher := b.watch(Watch{Memory: mb.id, Offset: 8})
 	for i := range uint64(t.can.Repeat) {
 		ma.put(0, wordBytes(i+1))
 		qa.post(request(verbs.OpWrite, 0, ma.span(0, 8), mb.remote(8, 8)))
-		b.until(WordIs{Memory: mb.id, Offset: 8, Value: i + 1})
+		watcher.content(i + 1)
 		t.statuses("write", qa.requests(1), verbs.OK)
 	}
 }
