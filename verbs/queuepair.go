@@ -187,8 +187,9 @@ func (q *QueuePair) ReceiveRoom() int {
 // the After of a chained request.
 func (q *QueuePair) Arrival(count uint64) Arrival { return Arrival{Queue: q.number, Count: count} }
 
-// Connect binds the queue pair to a peer's, which must do the same, and completes as OpConnect. It fails with ErrState
-// unless the queue pair is New, and with ErrArgument if peer is not an address of this kind of device.
+// Connect binds the queue pair to a peer's, which must do the same, and completes as OpConnect. Two queue pairs of one
+// device may connect too. It fails with ErrState unless the queue pair is New, with ErrArgument if peer is no address at
+// all, and with the provider's own error, which says why, if it is not one that the device can reach.
 func (q *QueuePair) Connect(tag Tag, peer Address) error {
 	if len(peer) == 0 || len(peer) > driver.MaxAddress {
 		return fail(q, ErrArgument, "connect: an address of %d bytes, allowed are 1 to %d", len(peer), driver.MaxAddress)

@@ -85,7 +85,7 @@ func (q *QueuePair) draft(op Op, flags Flags, span Span) *Request {
 		q.stagedRequests = append(q.stagedRequests, Request{})[:n]
 	}
 	r := &q.stagedRequests[:n+1][n]
-	r.Op, r.Flags, r.Span = op, flags, span
+	r.Op, r.Flags, r.Imm, r.Span = op, flags, 0, span
 	r.After = Arrival{}
 	if r.More != nil {
 		r.More = nil

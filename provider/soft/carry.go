@@ -145,9 +145,9 @@ func (v *visit) carry() verdict {
 	return v.atomic()
 }
 
-// lost is how a request ends whose peer takes no more: it is gone, or it has failed and says so to this end too.
+// lost is how a request ends whose peer takes no more: it is gone, or it has refused something of this end.
 func (v *visit) lost(peer phase) verdict {
-	if peer == phaseOver {
+	if peer == phaseOver || v.q.life.Load().phase() == phaseOrphaned {
 		return verdict(driver.RetryExceeded)
 	}
 	return verdict(driver.Flushed)

@@ -148,18 +148,18 @@ func (q *QueuePair) conclude(r *driver.Request, v verdict) {
 
 // fail reports a request that failed, and puts both ends in Error. What waits behind it is flushed at once; the receives
 // follow in the next turn, when the peer has left the gate. A target that has refused it knows why; for one that has
-// not, this end is simply gone.
+// not, this end is simply gone. The peer learns first: whoever finds this end broken can tell from its own which it was.
 func (q *QueuePair) fail(r *driver.Request, status driver.Status) {
 	q.report(r.Tag, r.Op, status)
 	q.flushBacklog(driver.Flushed)
 	l := q.life.Load()
-	l.breakTo(phaseFailed)
-	l.announceChained()
 	if status.Refused() {
 		l.breakPeer(phaseFailed)
 	} else {
 		l.breakPeer(phaseOrphaned)
 	}
+	l.breakTo(phaseFailed)
+	l.announceChained()
 	q.enlist()
 }
 

@@ -128,7 +128,7 @@ type Completion struct {
 	Tag    Tag
 	Queue  uint32 // number of the queue pair; 0 for OpMemoryAccess and OpTimer
 	Bytes  uint32 // length of the message, for data operations that ended OK; otherwise 0
-	Imm    uint32 // OpReceiveImm, OpReceiveWriteImm
+	Imm    uint32 // OpReceiveImm, OpReceiveWriteImm; otherwise 0
 	Op     Op
 	Status Status
 }
