@@ -2,18 +2,22 @@ package loop
 
 import (
 	"context"
-	"encoding/binary"
+	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft/verbs"
 )
 
 // Blocking offers verbs that wait, for programs that are no state machines. Waiting drives the loop in the calling
-// goroutine; in a simulator it lets virtual time pass. From inside a Step, or while another goroutine runs the loop,
-// every call fails with ErrBusy.
+// goroutine. From inside a Step, or while another goroutine runs the loop, every call fails with ErrBusy.
 //
-// When ctx ends first the call returns its error, but the operation goes on: its memory stays in use until the queue
-// pair is reset or closed.
+// When ctx ends first the call returns its error, but the operation goes on: its memory stays in use until it ends or
+// the queue pair is reset or closed, and a Receive that was given up still takes the next message. Who may have to wait
+// again uses Start and Wait: a Pending can be waited for as often as it takes. An operation on a queue pair that is
+// closed meanwhile never ends.
+//
+// In a simulator waiting lets virtual time pass. A deadline of ctx is real time all the same: a simulation that is to
+// repeat sets timers instead.
 type Blocking struct {
 	port    Port
 	last    uint64
@@ -27,8 +31,16 @@ type Pending struct {
 	result verbs.Completion
 }
 
-// NewBlocking makes blocking verbs on a loop. It fails with ErrFull if the loop has no place for another machine.
+// NewBlocking makes blocking verbs on a loop. It fails with ErrFull if the loop has no place for another machine, and
+// with ErrBusy if the loop is being run.
 func NewBlocking(l *Loop) (*Blocking, error) {
+	if l == nil {
+		return nil, fmt.Errorf("new blocking verbs: the loop is nil: %w", ErrArgument)
+	}
+	if err := l.acquire("new blocking verbs"); err != nil {
+		return nil, err
+	}
+	defer l.release()
 	b := &Blocking{}
 	port, err := l.Add(b)
 	b.port = port
@@ -63,6 +75,9 @@ func (b *Blocking) Start(start func(tag verbs.Tag) error) (*Pending, error) {
 
 // Wait waits until p has ended. The error is p's own, as from verbs.CompletionError, or ctx's.
 func (b *Blocking) Wait(ctx context.Context, p *Pending) (verbs.Completion, error) {
+	if p == nil {
+		return verbs.Completion{}, fmt.Errorf("wait: the operation is nil: %w", ErrArgument)
+	}
 	l := b.port.loop
 	if err := l.acquire("wait"); err != nil {
 		return verbs.Completion{}, err
@@ -72,7 +87,7 @@ func (b *Blocking) Wait(ctx context.Context, p *Pending) (verbs.Completion, erro
 		return verbs.Completion{}, err
 	}
 	if !p.done {
-		return verbs.Completion{}, fmt.Errorf("wait for an operation: %w", context.Cause(ctx))
+		return verbs.Completion{}, gaveUp(ctx, "wait for an operation")
 	}
 	return p.result, verbs.CompletionError(&p.result)
 }
@@ -80,13 +95,22 @@ func (b *Blocking) Wait(ctx context.Context, p *Pending) (verbs.Completion, erro
 // Do starts an operation and waits for its end. If ctx is done already it starts nothing.
 func (b *Blocking) Do(ctx context.Context, start func(tag verbs.Tag) error) (verbs.Completion, error) {
 	if ctx.Err() != nil {
-		return verbs.Completion{}, fmt.Errorf("start an operation: %w", context.Cause(ctx))
+		return verbs.Completion{}, gaveUp(ctx, "start an operation")
 	}
 	p, err := b.Start(start)
 	if err != nil {
 		return verbs.Completion{}, err
 	}
 	return b.Wait(ctx, p)
+}
+
+// gaveUp is the error of a context that ended: its own, and its cause if that says more.
+func gaveUp(ctx context.Context, what string) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, ctx.Err()) {
+		return fmt.Errorf("%s: %w", what, cause)
+	}
+	return fmt.Errorf("%s: %w: %w", what, ctx.Err(), cause)
 }
 
 func (b *Blocking) do(ctx context.Context, start func(tag verbs.Tag) error) error {
@@ -137,24 +161,25 @@ type Word struct {
 	Offset int
 }
 
-func (w Word) value() uint64 { return binary.NativeEndian.Uint64(w.Memory.Bytes()[w.Offset:]) }
-
 // CompareSwap puts swap at the word at, if compare is there, and returns what was there.
 func (b *Blocking) CompareSwap(ctx context.Context, q *verbs.QueuePair, old Word, at verbs.RemoteSpan, compare, swap uint64) (uint64, error) {
-	err := b.do(ctx, func(tag verbs.Tag) error {
-		return q.CompareSwap(tag, old.Memory.Span(old.Offset, 8), at, compare, swap, 0)
+	return b.atomic(ctx, old, func(tag verbs.Tag, into verbs.Span) error {
+		return q.CompareSwap(tag, into, at, compare, swap, 0)
 	})
-	if err != nil {
-		return 0, err
-	}
-	return old.value(), nil
 }
 
 // FetchAdd adds to the word at, and returns what was there.
 func (b *Blocking) FetchAdd(ctx context.Context, q *verbs.QueuePair, old Word, at verbs.RemoteSpan, add uint64) (uint64, error) {
-	err := b.do(ctx, func(tag verbs.Tag) error { return q.FetchAdd(tag, old.Memory.Span(old.Offset, 8), at, add, 0) })
-	if err != nil {
+	return b.atomic(ctx, old, func(tag verbs.Tag, into verbs.Span) error { return q.FetchAdd(tag, into, at, add, 0) })
+}
+
+func (b *Blocking) atomic(ctx context.Context, old Word, start func(tag verbs.Tag, into verbs.Span) error) (uint64, error) {
+	if old.Memory == nil {
+		return 0, fmt.Errorf("atomic: Word.Memory is nil: %w", ErrArgument)
+	}
+	into := old.Memory.Span(old.Offset, 8)
+	if err := b.do(ctx, func(tag verbs.Tag) error { return start(tag, into) }); err != nil {
 		return 0, err
 	}
-	return old.value(), nil
+	return old.Memory.Load64(old.Offset), nil
 }

@@ -184,5 +184,5 @@ func Example_blocking() {
 	check(b.Connect(ctx, user.pair, owner.pair.Address()))
 	_, err = b.FetchAdd(ctx, user.pair, loop.Word{Memory: user.memory}, owner.memory.Remote(0, 8), 1)
 	fmt.Println(err) // nobody granted it
-	// Output: FetchAdd on queue pair 1: RemoteInvalid
+	// Output: FetchAdd on queue pair 1: RemoteInvalid: refused by the target
 }

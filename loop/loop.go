@@ -67,8 +67,8 @@ func (c *Config) validate() error {
 	return nil
 }
 
-// Loop runs machines on one completion queue. Do, and only Do, may be called from any goroutine at any time; the rest
-// from machines and from whoever runs the loop.
+// Loop runs machines on one completion queue. Do and Err may be called from any goroutine at any time; the rest from
+// machines and from whoever runs the loop.
 type Loop struct {
 	config Config
 	queue  *verbs.CompletionQueue
@@ -88,11 +88,11 @@ type Loop struct {
 
 	stop    context.CancelFunc // of the goroutine made by Start
 	done    sync.WaitGroup
-	failure error // of that goroutine; valid once done
+	failure atomic.Pointer[error] // of that goroutine; nil while it runs, and if it ended well
 }
 
-// New makes a loop on a completion queue. It fails with ErrArgument if the queue is missing or a number negative. In a
-// simulator the loop is stepped by virtual time from now on.
+// New makes a loop on a completion queue. It fails with ErrArgument if the queue is missing or a number negative, and with
+// verbs.ErrInUse if the queue has a loop. In a simulator the loop is stepped by virtual time from now on.
 func New(config Config) (*Loop, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
@@ -100,7 +100,10 @@ func New(config Config) (*Loop, error) {
 	l := &Loop{config: config, queue: config.Completions, clock: config.Completions.Device().Clock()}
 	l.now = l.clock.Now()
 	l.mailbox.limit = config.Mailbox
-	l.driven = l.queue.Drive(l)
+	var err error
+	if l.driven, err = l.queue.Attach(l); err != nil {
+		return nil, fmt.Errorf("new loop: %w", err)
+	}
 	return l, nil
 }
 
@@ -110,7 +113,8 @@ func (l *Loop) Now() clock.Time { return l.now }
 // Queue is the completion queue that the loop owns.
 func (l *Loop) Queue() *verbs.CompletionQueue { return l.queue }
 
-// Add gives a machine a Port on the loop. If it is also a Scanner it will scan. It fails with ErrFull after MaxMachines.
+// Add gives a machine a Port on the loop. If it is also a Scanner it will scan. It is called before Start, from a Step, or
+// by Do. It fails with ErrFull after MaxMachines.
 func (l *Loop) Add(m Machine) (Port, error) {
 	if m == nil {
 		return Port{}, fmt.Errorf("add machine: it is nil: %w", ErrArgument)
@@ -200,6 +204,14 @@ func (l *Loop) stepTimers() int {
 	return fired
 }
 
+// Err says why the goroutine made by Start has ended by itself, or nil if it has not. Any goroutine may call it.
+func (l *Loop) Err() error {
+	if failure := l.failure.Load(); failure != nil {
+		return fmt.Errorf("the loop had ended: %w", *failure)
+	}
+	return nil
+}
+
 // Next is when the loop wants a turn even if nothing happens.
 func (l *Loop) Next() clock.Time {
 	next := l.timers.next()
@@ -213,10 +225,17 @@ func (l *Loop) Next() clock.Time {
 func (l *Loop) Scans() bool { return len(l.machines.scanners) > 0 }
 
 // Do has f run on the loop, during its next turn. It may be called from any goroutine, and does not wait for f. It fails
-// with ErrFull if the mailbox is full, ErrClosed after Close.
+// with ErrFull if the mailbox is full, ErrClosed after Close, and with Err if the loop's goroutine has failed. What the
+// loop has not run when it is closed is dropped.
 func (l *Loop) Do(f func()) error {
+	if f == nil {
+		return fmt.Errorf("do: the function is nil: %w", ErrArgument)
+	}
 	if l.isClosed.Load() {
 		return fmt.Errorf("do: %w", ErrClosed)
+	}
+	if err := l.Err(); err != nil {
+		return fmt.Errorf("do: %w", err)
 	}
 	if err := l.mailbox.put(f); err != nil {
 		return err

@@ -258,7 +258,7 @@ func TestBlockingWaitsForItsOwn(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancelCause(context.Background())
 	r.fake.onWait = func() { cancel(refused) }
-	if _, err := b.Wait(ctx, &Pending{}); !errors.Is(err, refused) {
+	if _, err := b.Wait(ctx, &Pending{}); !errors.Is(err, refused) || !errors.Is(err, context.Canceled) {
 		t.Errorf("a context that ends: %v", err)
 	}
 	started := false
@@ -284,6 +284,91 @@ func TestCloseStopsItsGoroutine(t *testing.T) {
 		t.Errorf("Turn after Close: %v", err)
 	}
 }
+
+// A loop whose goroutine waits for nobody: Close from inside a turn would wait for itself.
+func TestCloseFromInsideItsOwnTurn(t *testing.T) {
+	r := newRig(t, Config{})
+	got := make(chan error)
+	check(t, r.Start())
+	check(t, r.Do(func() { got <- r.Close() }))
+	if err := <-got; !errors.Is(err, ErrBusy) {
+		t.Errorf("Close from a function given to Do: %v", err)
+	}
+	check(t, r.Close())
+}
+
+func TestAFailedLoopSaysSo(t *testing.T) {
+	r := newRig(t, Config{})
+	check(t, r.Do(func() { r.complete(t, 5) })) // a tag that no Port made
+	check(t, r.Start())
+	r.done.Wait()
+	for name, err := range map[string]error{"Err": r.Err(), "Do": r.Do(func() {}), "Start": r.Start(), "Close": r.Close()} {
+		if !errors.Is(err, ErrNoMachine) {
+			t.Errorf("%s of a loop that has failed: %v", name, err)
+		}
+	}
+	check(t, r.Close())
+}
+
+func TestOneLoopForAQueue(t *testing.T) {
+	r := newRig(t, Config{})
+	if _, err := New(Config{Completions: r.queue}); !errors.Is(err, verbs.ErrInUse) {
+		t.Errorf("a second loop on one queue: %v", err)
+	}
+	check(t, r.Close())
+	second, err := New(Config{Completions: r.queue})
+	check(t, err)
+	check(t, second.Close())
+}
+
+func TestMissingArguments(t *testing.T) {
+	r := newRig(t, Config{})
+	b, err := NewBlocking(r.Loop)
+	check(t, err)
+	_, errNoLoop := NewBlocking(nil)
+	_, errNoPending := b.Wait(context.Background(), nil)
+	_, errNoMemory := b.FetchAdd(context.Background(), nil, Word{}, verbs.RemoteSpan{}, 1)
+	for name, err := range map[string]error{"Do": r.Do(nil), "NewBlocking": errNoLoop, "Wait": errNoPending,
+		"FetchAdd": errNoMemory} {
+		if !errors.Is(err, ErrArgument) {
+			t.Errorf("%s of nothing: %v", name, err)
+		}
+	}
+	var nowhere Port
+	nowhere.After(0, 1)
+	nowhere.Remove()
+	if nowhere.Loop() != nil {
+		t.Error("the zero Port has a loop")
+	}
+}
+
+// A scanner that removes itself disturbs no other.
+func TestScannersMayGo(t *testing.T) {
+	r := newRig(t, Config{})
+	scanned := [3]int{}
+	var ports [3]Port
+	for i := range ports {
+		var err error
+		ports[i], err = r.Add(scanFunc(func() {
+			scanned[i]++
+			ports[0].Remove()
+		}))
+		check(t, err)
+	}
+	for range 2 {
+		_, err := r.Turn()
+		check(t, err)
+	}
+	if scanned != [3]int{1, 2, 2} {
+		t.Errorf("scanned %v times", scanned)
+	}
+}
+
+// scanFunc is a machine that only scans.
+type scanFunc func()
+
+func (scanFunc) Step(*verbs.Completion) {}
+func (f scanFunc) Scan(clock.Time)      { f() }
 
 func TestBadConfig(t *testing.T) {
 	r := newRig(t, Config{})

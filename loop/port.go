@@ -2,9 +2,9 @@ package loop
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
-	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -19,7 +19,8 @@ const (
 
 func ownerOf(t verbs.Tag) uint16 { return uint16(t >> valueBits) }
 
-// Port is a machine's place on its loop: it makes the tags and timers that come back to the machine's Step.
+// Port is a machine's place on its loop: it makes the tags and timers that come back to the machine's Step. The zero Port
+// is no place: its timers never come, and its tags belong to nobody.
 type Port struct {
 	loop  *Loop
 	owner uint16
@@ -34,6 +35,9 @@ func (p Port) Tag(value uint64) verbs.Tag {
 // timer cannot be taken back: a machine that no longer cares ignores it.
 func (p Port) After(d time.Duration, value uint64) {
 	l := p.loop
+	if l == nil {
+		return
+	}
 	at := l.clock.Now().Add(d)
 	earlier := at < l.timers.next()
 	l.timers.push(at, p.Tag(value))
@@ -42,15 +46,16 @@ func (p Port) After(d time.Duration, value uint64) {
 	}
 }
 
-// Now is the time of the present turn.
-func (p Port) Now() clock.Time { return p.loop.now }
-
-// Loop is the loop that the port belongs to.
+// Loop is the loop that the port belongs to, or nil.
 func (p Port) Loop() *Loop { return p.loop }
 
 // Remove takes the machine off the loop. Everything that it started must have completed: a completion that comes later
 // fails the loop with ErrNoMachine. Timers that come later are dropped.
-func (p Port) Remove() { p.loop.machines.remove(p.owner) }
+func (p Port) Remove() {
+	if p.loop != nil {
+		p.loop.machines.remove(p.owner)
+	}
+}
 
 // machines finds machines by owner number, in constant time.
 type machines struct {
@@ -105,11 +110,6 @@ func (ms *machines) remove(owner uint16) {
 	}
 	ms.byOwner[owner] = nil
 	ms.vacant = append(ms.vacant, owner)
-	kept := ms.scanners[:0]
-	for _, s := range ms.scanners {
-		if s.owner != owner {
-			kept = append(kept, s)
-		}
-	}
-	ms.scanners = kept
+	// A new slice: the loop may be in the middle of the old one.
+	ms.scanners = slices.DeleteFunc(slices.Clone(ms.scanners), func(s scanner) bool { return s.owner == owner })
 }

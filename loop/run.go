@@ -4,11 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"runtime"
 	"sync/atomic"
 	"time"
-
-	"github.com/weft-fabric/weft/clock"
 )
 
 // Waiting is how a loop waits when there is nothing to do. The zero value is Hybrid(DefaultSpin).
@@ -87,14 +86,18 @@ func (l *Loop) wait() error {
 	return l.queue.WaitUntil(l.Next(), spin)
 }
 
-// Start runs the loop in a goroutine of its own until Close. It fails with ErrBusy if the loop is being run already. In
-// a simulator there is nothing to start: virtual time steps the loop.
+// Start runs the loop in a goroutine of its own until Close. It fails with ErrBusy if the loop is being run already, and
+// with Err if its goroutine has failed. In a simulator there is nothing to start: virtual time steps the loop.
 func (l *Loop) Start() error {
-	if l.driven {
-		return nil
+	if err := l.Err(); err != nil {
+		return fmt.Errorf("start: %w", err)
 	}
 	if err := l.acquire("start"); err != nil {
 		return err
+	}
+	if l.driven {
+		l.release()
+		return nil
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	l.stop = stop
@@ -107,16 +110,22 @@ func (l *Loop) Start() error {
 func (l *Loop) runOwn(ctx context.Context) {
 	defer l.done.Done()
 	defer l.release()
-	l.failure = l.inline(ctx, func() bool { return false })
+	if err := l.inline(ctx, func() bool { return false }); err != nil {
+		l.failure.Store(&err)
+	}
 }
 
 // Close ends the loop: it stops the goroutine that Start made, waits for it, and returns what that failed with. The
-// completion queue stays open. It fails with ErrBusy while somebody else runs the loop. A second Close does nothing.
+// completion queue stays open. It fails with ErrBusy while somebody else runs the loop, and from inside a turn: from a
+// Step, a Scan or a function given to Do, of this loop or another. A second Close does nothing.
 func (l *Loop) Close() error {
 	if l.isClosed.Load() {
 		return nil
 	}
 	if l.stop != nil {
+		if insideTurn() {
+			return fmt.Errorf("close: %w", ErrBusy) // it would wait for itself
+		}
 		l.stop()
 		l.done.Wait()
 	}
@@ -125,11 +134,24 @@ func (l *Loop) Close() error {
 	}
 	defer l.release()
 	l.isClosed.Store(true)
-	l.queue.Drive(nil)
-	if l.failure != nil {
-		return fmt.Errorf("the loop had ended: %w", l.failure)
-	}
-	return nil
+	l.queue.Detach()
+	return l.Err()
 }
 
-var _ interface{ Next() clock.Time } = (*Loop)(nil)
+// turnName is the name of the function that insideTurn looks for.
+var turnName = runtime.FuncForPC(reflect.ValueOf((*Loop).turn).Pointer()).Name()
+
+// insideTurn reports whether the calling goroutine is in the middle of a loop's turn.
+func insideTurn() bool {
+	callers := make([]uintptr, 256)
+	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
+	for {
+		frame, more := frames.Next()
+		if frame.Function == turnName {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
+}

@@ -3,6 +3,7 @@ package verbs
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
@@ -24,6 +25,7 @@ type CompletionQueue struct {
 	vacant   []uint32 // slots of members that are free
 	memories []memoryChange
 	staged   []stager // those that have staged something since the last Flush
+	attached atomic.Bool
 	isClosed bool
 }
 
@@ -205,7 +207,8 @@ func (c *CompletionQueue) settleMemory(t token, w *Completion) (bool, error) {
 }
 
 // Wait flushes, then blocks until a completion may be there or ctx is done, and returns ctx's error in that case. In a
-// simulator waiting lets virtual time pass. It fails with ErrNotSupported if the device can only be polled.
+// simulator waiting lets virtual time pass; a deadline of ctx is real time all the same, so simulations that are to
+// repeat use WaitUntil. It fails with ErrNotSupported if the device can only be polled.
 func (c *CompletionQueue) Wait(ctx context.Context) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -244,8 +247,23 @@ func (c *CompletionQueue) Wake() {
 // CanWait reports whether the device offers Wait.
 func (c *CompletionQueue) CanWait() bool { return c.waiter != nil }
 
-// Drive makes a simulator call runner whenever there is something for it to do, and reports whether this device is one
-// that does so. Package loop uses it.
+// Attach makes runner the one that polls the queue; package loop uses it. Driven says that the device is a simulator,
+// which from now on calls runner whenever there is something to do. It fails with ErrInUse if the queue has a runner.
+func (c *CompletionQueue) Attach(runner driver.Runner) (driven bool, err error) {
+	if !c.attached.CompareAndSwap(false, true) {
+		return false, fail(c, ErrInUse, "attach: another loop runs it")
+	}
+	return c.Drive(runner), nil
+}
+
+// Detach ends what Attach began.
+func (c *CompletionQueue) Detach() {
+	c.Drive(nil)
+	c.attached.Store(false)
+}
+
+// Drive has a simulator call runner, or nobody if it is nil, until the next Drive; it reports whether the device is a
+// simulator. A runner that is attached uses it to wait by itself for a while.
 func (c *CompletionQueue) Drive(runner driver.Runner) bool {
 	driven, ok := c.driver.(driver.Driven)
 	if ok {

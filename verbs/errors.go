@@ -3,17 +3,21 @@ package verbs
 import (
 	"errors"
 	"fmt"
+
+	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// What can be wrong with a call. Errors of this package wrap one of these, and say which thing it was about.
+// What can be wrong with a call. Errors of this package wrap one of these, and say which thing it was about. Where a
+// provider refuses for a reason that only it knows, its own error is wrapped.
 var (
-	ErrClosed       = errors.New("closed")
+	ErrClosed   = driver.ErrClosed   // the object was closed, or its device has died
+	ErrArgument = driver.ErrArgument // something is missing, malformed or out of range
+	ErrLimit    = driver.ErrLimit    // the device cannot do so much, or has no more to give
+
 	ErrInUse        = errors.New("still in use")
 	ErrQueueFull    = errors.New("queue full")
 	ErrState        = errors.New("wrong state")
-	ErrLimit        = errors.New("over the device's limit")
 	ErrBounds       = errors.New("out of bounds")
-	ErrArgument     = errors.New("bad argument")
 	ErrForeign      = errors.New("belongs to another device or domain")
 	ErrNotSupported = errors.New("not supported by this device")
 	// ErrProvider means that the provider broke its contract: a defect, never the program's fault.
@@ -33,30 +37,41 @@ type OpError struct {
 }
 
 func (e *OpError) Error() string {
+	if kind := e.kind(); kind != nil {
+		return fmt.Sprintf("%v on queue pair %d: %v: %v", e.Op, e.Queue, e.Status, kind)
+	}
 	return fmt.Sprintf("%v on queue pair %d: %v", e.Op, e.Queue, e.Status)
 }
 
 // Is makes errors.Is(err, verbs.ErrRefused) and its siblings work.
-func (e *OpError) Is(target error) bool {
-	switch target {
-	case ErrRefused:
-		return e.Status.Refused()
-	case ErrFlushed:
-		return e.Status == Flushed
-	case ErrPeerGone:
-		return e.Status == RetryExceeded
+func (e *OpError) Is(target error) bool { return target != nil && target == e.kind() }
+
+// kind is the sentinel that the status belongs to, or nil.
+func (e *OpError) kind() error {
+	switch e.Status {
+	case RemoteAccess, RemoteInvalid:
+		return ErrRefused
+	case Flushed:
+		return ErrFlushed
+	case RetryExceeded:
+		return ErrPeerGone
+	case ReceiverNotReady:
+		return ErrReceiverNotReady
 	}
-	return false
+	return nil
 }
 
 // What an OpError can be asked for.
 var (
-	// ErrRefused: the target's permissions stopped the operation.
-	ErrRefused = errors.New("refused by the target's permissions")
+	// ErrRefused: the target did not let the operation in: its permissions forbid it, or a message was longer than the
+	// receive that it met.
+	ErrRefused = errors.New("refused by the target")
 	// ErrFlushed: the operation was not carried out, because the queue pair was in Error or was reset.
 	ErrFlushed = errors.New("flushed")
 	// ErrPeerGone: the peer did not answer.
 	ErrPeerGone = errors.New("the peer did not answer")
+	// ErrReceiverNotReady: the peer posted no receive within QueueConfig.ReceiverWait.
+	ErrReceiverNotReady = errors.New("the peer had no receive posted")
 )
 
 // CompletionError returns nil for a completion that ended OK, and an *OpError otherwise.

@@ -13,7 +13,7 @@ import (
 // Memory is bytes that a NIC may touch (InfiniBand: memory region). Peers reach it through a RemoteSpan, as far as its
 // access and the queue pair's allow. Its methods may be called from several goroutines.
 //
-// The bytes lie outside the Go heap. Nothing may use them after Close.
+// The bytes lie outside the Go heap, except in a simulator. Nothing may use them after Close.
 type Memory struct {
 	domain   *Domain
 	driver   driver.Memory
@@ -140,7 +140,8 @@ func (m *Memory) word(offset int) *uint64 {
 }
 
 func (m *Memory) badWord(offset int) {
-	panic(fmt.Sprintf("verbs: word at offset %d of %d bytes (closed: %t)", offset, len(m.region.Bytes), m.isClosed.Load()))
+	panic(fmt.Sprintf("verbs: word at offset %d of %d bytes: offsets are multiples of 8, inside, in memory that is not closed (%t)",
+		offset, len(m.region.Bytes), m.isClosed.Load()))
 }
 
 // SetAccess changes what peers may do with the memory. It completes on queue as OpMemoryAccess: from then on nothing

@@ -68,7 +68,8 @@ type control struct {
 
 // NewQueuePair makes a queue pair. It fails with ErrQueueFull if the completion queue has not enough room left
 // (SendDepth + ReceiveDepth + ControlRoom), ErrLimit if a number is beyond the device's Limits, ErrForeign if the
-// completion queue or the shared receives belong elsewhere, ErrArgument if something is missing or negative.
+// completion queue or the shared receives belong elsewhere, ErrArgument if the completion queue is missing, the access
+// unknown or the wait negative.
 func (d *Domain) NewQueuePair(config QueueConfig) (*QueuePair, error) {
 	if err := config.validate(d); err != nil {
 		return nil, err
@@ -106,8 +107,10 @@ func (c *QueueConfig) validate(d *Domain) error {
 		return fail(d, ErrForeign, "new queue pair: the shared receives, or their completion queue")
 	case c.Shared != nil && c.Shared.isClosed:
 		return fail(d, ErrClosed, "new queue pair: the shared receives")
-	case !c.Access.Valid() || c.ReceiverWait < 0:
-		return fail(d, ErrArgument, "new queue pair: access %#x, receiver wait %v", uint8(c.Access), c.ReceiverWait)
+	case !c.Access.Valid():
+		return fail(d, ErrArgument, "new queue pair: access %#x has unknown bits", uint8(c.Access))
+	case c.ReceiverWait < 0:
+		return fail(d, ErrArgument, "new queue pair: receiver wait %v is negative", c.ReceiverWait)
 	}
 	if c.ReceiverWait == 0 {
 		c.ReceiverWait = time.Second
@@ -188,14 +191,14 @@ func (q *QueuePair) ReceiveRoom() int {
 func (q *QueuePair) Arrival(count uint64) Arrival { return Arrival{Queue: q.number, Count: count} }
 
 // Connect binds the queue pair to a peer's, which must do the same, and completes as OpConnect. Two queue pairs of one
-// device may connect too. It fails with ErrState unless the queue pair is New, with ErrArgument if peer is no address at
-// all, and with the provider's own error, which says why, if it is not one that the device can reach.
+// device may connect too. It fails with ErrState unless the queue pair is New, and with ErrArgument, and what the provider
+// says, if peer is not an address that the device can reach.
 func (q *QueuePair) Connect(tag Tag, peer Address) error {
 	if len(peer) == 0 || len(peer) > driver.MaxAddress {
-		return fail(q, ErrArgument, "connect: an address of %d bytes, allowed are 1 to %d", len(peer), driver.MaxAddress)
+		return fail(q, ErrArgument, "Connect: an address of %d bytes, allowed are 1 to %d", len(peer), driver.MaxAddress)
 	}
 	if state := q.State(); q.phase == phaseConnected || state == Connecting || state == Ready || state == Error {
-		return fail(q, ErrState, "connect: it is %v, only a New one connects; Reset first", state)
+		return fail(q, ErrState, "Connect: it is %v, only a New one connects; Reset first", state)
 	}
 	return q.startControl(OpConnect, tag, func(token Tag) error { return q.driver.Connect(token, peer) })
 }

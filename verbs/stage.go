@@ -151,7 +151,8 @@ func (q *QueuePair) check(r *Request) error {
 	case len(r.More)+1 > q.config.MaxSpans:
 		return fail(q, ErrLimit, "%v of %d pieces, at most %d", r.Op, len(r.More)+1, q.config.MaxSpans)
 	case r.Op.HasRemote() && bytes > r.Remote.Length:
-		return fail(q, ErrBounds, "%v of %d bytes, the remote span has %d", r.Op, bytes, r.Remote.Length)
+		return fail(q, ErrBounds, "%v of %d bytes, the remote span has %d; one cut outside its memory has 0", r.Op, bytes,
+			r.Remote.Length)
 	case r.Op.IsAtomic() && (bytes != 8 || len(r.More) > 0 || r.Remote.Address&7 != 0 || r.Span.Address&7 != 0):
 		return fail(q, ErrArgument, "%v: needs one aligned word of 8 bytes at both ends", r.Op)
 	case r.Flags&Inline != 0:

@@ -73,7 +73,7 @@ func (c *completionQueue) usable() error {
 	case c.device.dead:
 		return c.device.crashed()
 	case c.closed:
-		return fmt.Errorf("sim: completion queue of %s is closed", c.device.node.name)
+		return fmt.Errorf("sim: completion queue of %s is %w", c.device.node.name, driver.ErrClosed)
 	case c.overran:
 		return fmt.Errorf("sim: completion queue of %s had to hold more than its depth of %d", c.device.node.name, c.depth)
 	}

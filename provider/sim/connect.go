@@ -27,7 +27,9 @@ func (q *queuePair) Address() driver.Address {
 
 // parseAddress finds out whom an address names.
 func (f *Fabric) parseAddress(a driver.Address) (c connecting, err error) {
-	bad := func(why string) error { return fmt.Errorf("address %q %s", truncate(string(a)), why) }
+	bad := func(why string) error {
+		return fmt.Errorf("address %q %s: %w", truncate(string(a)), why, driver.ErrArgument)
+	}
 	rest, ok := strings.CutPrefix(string(a), addressPrefix)
 	if !ok {
 		return c, bad("does not begin with " + addressPrefix)
@@ -75,7 +77,7 @@ func (q *queuePair) Connect(tag driver.Tag, peer driver.Address) error {
 		return fmt.Errorf("sim: connect %s: %w", q.name(), err)
 	}
 	if c.node == q.device.node && c.number == q.number {
-		return fmt.Errorf("sim: connect %s: it cannot connect to itself", q.name())
+		return fmt.Errorf("sim: connect %s: it cannot connect to itself: %w", q.name(), driver.ErrArgument)
 	}
 	c.tag = tag
 	q.connecting = c

@@ -6,8 +6,8 @@
 // # Use
 //
 //	fabric, err := sim.New(sim.Config{Seed: 7})
-//	a, err := fabric.NewDevice(sim.NodeConfig{Name: "a"})
-//	b, err := fabric.NewDevice(sim.NodeConfig{Name: "b"})
+//	nic, err := fabric.NewDevice(sim.NodeConfig{Name: "a"})
+//	device, err := verbs.Open(nic) // what programs use; and so on for the other nodes
 //	fabric.At(clock.Time(time.Millisecond), func() { fabric.Crash("b") })
 //	… make queue pairs, connect, post …
 //	err = fabric.Run(clock.Time(time.Second))

@@ -29,7 +29,7 @@ func Example() {
 	fmt.Println(err)
 	// Output:
 	// 2m0s Error
-	// sim: b: node has crashed
+	// sim: b: node has crashed: closed
 }
 
 // endpoint is a queue pair and where it completes.

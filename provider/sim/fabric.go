@@ -13,7 +13,7 @@ import (
 
 var (
 	// ErrCrashed is what objects of a crashed node answer.
-	ErrCrashed = errors.New("node has crashed")
+	ErrCrashed = fmt.Errorf("node has crashed: %w", driver.ErrClosed)
 	// ErrDeadlock means that somebody waits for ever and nothing is left that could happen.
 	ErrDeadlock = errors.New("nothing can ever happen: deadlock")
 	// ErrInside means that time was to be advanced from inside an event, such as a loop's turn.

@@ -32,7 +32,8 @@ type memory struct {
 // sees it.
 func (d *Domain) Alloc(size int, access driver.Access) (driver.Memory, error) {
 	if size <= 0 || size > maxReal {
-		return nil, fmt.Errorf("sim: alloc on %s: size %d is not in 1 … %d", d.device.node.name, size, int64(maxReal))
+		return nil, fmt.Errorf("sim: alloc on %s: size %d is not in 1 … %d: %w", d.device.node.name, size, int64(maxReal),
+			driver.ErrLimit)
 	}
 	words := make([]uint64, (size+7)/8)
 	return d.register(unsafe.Slice((*byte)(unsafe.Pointer(&words[0])), size), uint64(size), access)
@@ -49,7 +50,8 @@ func (d *Domain) Register(b []byte, access driver.Access) (driver.Memory, error)
 // AllocPhantom provides memory that remembers origins instead of bytes.
 func (d *Domain) AllocPhantom(size uint64, access driver.Access) (driver.PhantomMemory, error) {
 	if size == 0 || size > maxMemory {
-		return nil, fmt.Errorf("sim: phantom on %s: size %d is not in 1 … %d", d.device.node.name, size, int64(maxMemory))
+		return nil, fmt.Errorf("sim: phantom on %s: size %d is not in 1 … %d: %w", d.device.node.name, size, int64(maxMemory),
+			driver.ErrLimit)
 	}
 	m, err := d.register(nil, size, access)
 	if err != nil {
@@ -105,7 +107,8 @@ func (d *Device) freeSlot() (int, error) {
 		return int(slot), nil
 	}
 	if len(d.memories) == maxMemories {
-		return 0, fmt.Errorf("sim: %s has %d memories, the most a device can have", d.node.name, maxMemories)
+		return 0, fmt.Errorf("sim: %s has %d memories, the most a device can have: %w", d.node.name, maxMemories,
+			driver.ErrLimit)
 	}
 	d.memories = append(d.memories, nil)
 	return len(d.memories) - 1, nil
@@ -221,7 +224,7 @@ func (m *memory) SetAccess(queue driver.CompletionQueue, tag driver.Tag, access 
 	c, ok := queue.(*completionQueue)
 	switch {
 	case m.closed:
-		return fmt.Errorf("sim: access of memory %#x of %s: it is closed", m.region.Address, d.node.name)
+		return fmt.Errorf("sim: access of memory %#x of %s: it is %w", m.region.Address, d.node.name, driver.ErrClosed)
 	case !ok || c == nil || c.device != d || c.closed:
 		return fmt.Errorf("sim: access of memory %#x of %s: the completion queue is not an open one of this device",
 			m.region.Address, d.node.name)

@@ -120,7 +120,7 @@ func (d *Device) usable() error {
 		return d.crashed()
 	}
 	if d.closed {
-		return fmt.Errorf("sim: device of %s is closed", d.node.name)
+		return fmt.Errorf("sim: device of %s is %w", d.node.name, driver.ErrClosed)
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (d *Domain) usable() error {
 		return err
 	}
 	if d.closed {
-		return fmt.Errorf("sim: domain of %s is closed", d.device.node.name)
+		return fmt.Errorf("sim: domain of %s is %w", d.device.node.name, driver.ErrClosed)
 	}
 	return nil
 }

@@ -91,7 +91,7 @@ func (d *Domain) configure(c *driver.QueueConfig) (*queuePair, error) {
 	case !ok || queue == nil || queue.device != d.device || queue.closed:
 		return nil, fmt.Errorf("its completion queue is not an open one of this device")
 	case d.device.open == maxQueuePairs:
-		return nil, fmt.Errorf("the device has %d, the most it can have", maxQueuePairs)
+		return nil, fmt.Errorf("the device has %d, the most it can have: %w", maxQueuePairs, driver.ErrLimit)
 	case c.SendDepth < 0 || c.SendDepth > maxDepth:
 		return nil, fmt.Errorf("send depth %d is not in 0 … %d", c.SendDepth, maxDepth)
 	case c.ReceiveDepth < 0 || c.ReceiveDepth > maxDepth:
@@ -134,7 +134,7 @@ func (q *queuePair) usable() error {
 		return q.device.crashed()
 	}
 	if q.state == driver.Closed {
-		return fmt.Errorf("sim: %s is closed", q.name())
+		return fmt.Errorf("sim: %s is %w", q.name(), driver.ErrClosed)
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (s *sharedReceives) usable() error {
 		return s.domain.device.crashed()
 	}
 	if s.closed {
-		return fmt.Errorf("sim: shared receives of %s are closed", s.domain.device.node.name)
+		return fmt.Errorf("sim: shared receives of %s are %w", s.domain.device.node.name, driver.ErrClosed)
 	}
 	return nil
 }

@@ -31,11 +31,12 @@ func (a address) String() string {
 // parseAddress is strict: it accepts only what String produces.
 func parseAddress(text driver.Address) (address, error) {
 	if len(text) > driver.MaxAddress {
-		return address{}, fmt.Errorf("soft: address of %d bytes, longest is %d", len(text), driver.MaxAddress)
+		return address{}, fmt.Errorf("soft: address of %d bytes, longest is %d: %w", len(text), driver.MaxAddress,
+			driver.ErrArgument)
 	}
 	a, err := parseParts(string(text))
 	if err != nil {
-		return address{}, fmt.Errorf("soft: address %q: %w", text, err)
+		return address{}, fmt.Errorf("soft: address %q %w: %w", text, err, driver.ErrArgument)
 	}
 	return a, nil
 }

@@ -3,7 +3,6 @@ package soft
 import (
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 
@@ -59,7 +58,7 @@ func (c *CompletionQueue) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if errors.Is(c.gone, errQueueClosed) {
-		return fmt.Errorf("soft: close completion queue: already %w", os.ErrClosed)
+		return fmt.Errorf("soft: close completion queue: already %w", driver.ErrClosed)
 	}
 	if c.users > 0 {
 		return fmt.Errorf("soft: close completion queue: %d queue pairs report to it", c.users)
@@ -72,8 +71,8 @@ func (c *CompletionQueue) Close() error {
 }
 
 var (
-	errQueueClosed = fmt.Errorf("soft: completion queue is %w", os.ErrClosed)
-	errKilled      = fmt.Errorf("soft: device was killed: %w", os.ErrClosed)
+	errQueueClosed = fmt.Errorf("soft: completion queue is %w", driver.ErrClosed)
+	errKilled      = fmt.Errorf("soft: device was killed: %w", driver.ErrClosed)
 )
 
 // enter takes the lock for the owner, unless the queue is gone.

@@ -32,7 +32,8 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 		return err
 	}
 	if a.process != process.identity {
-		return fmt.Errorf("soft: connect to %s: it is in another process than %v", peer, process.identity)
+		return fmt.Errorf("soft: connect to %s: it is in another process than %v: %w", peer, process.identity,
+			driver.ErrArgument)
 	}
 	if err := q.enter(); err != nil {
 		return err

@@ -3,7 +3,6 @@ package soft
 import (
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -136,7 +135,7 @@ func (d *Device) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return fmt.Errorf("soft: close device %s: already %w", d.config.Name, os.ErrClosed)
+		return fmt.Errorf("soft: close device %s: already %w", d.config.Name, driver.ErrClosed)
 	}
 	if len(d.domains)+len(d.queues) > 0 {
 		return fmt.Errorf("soft: close device %s: %d domains and %d completion queues are open", d.config.Name,
@@ -181,7 +180,7 @@ func (d *Device) usable() error {
 	case d.killed:
 		return errKilled
 	case d.closed:
-		return fmt.Errorf("soft: device %s is %w", d.config.Name, os.ErrClosed)
+		return fmt.Errorf("soft: device %s is %w", d.config.Name, driver.ErrClosed)
 	}
 	return nil
 }

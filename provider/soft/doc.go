@@ -4,12 +4,11 @@
 // memory, under the peer's permissions, while the peer does nothing at all. A Write is a copy, an atomic is a CPU
 // atomic, a Send is one copy straight into the posted buffer.
 //
-//	device, err := soft.New(soft.Config{})
+//	nic, err := soft.New(soft.Config{})
 //	if err != nil {
 //		return err
 //	}
-//	defer device.Close()
-//	domain, err := device.NewDomain()
+//	device, err := verbs.Open(nic) // what programs use; it closes the NIC
 //
 // # Who does the work
 //

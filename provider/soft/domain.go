@@ -36,7 +36,7 @@ func (d *Domain) Register(b []byte, access driver.Access) (driver.Memory, error)
 // Alloc maps size fresh zero bytes, page-aligned, and registers them.
 func (d *Domain) Alloc(size int, access driver.Access) (driver.Memory, error) {
 	if size <= 0 || size > maxAlloc {
-		return nil, fmt.Errorf("soft: alloc: size %d is not from 1 to %d", size, maxAlloc)
+		return nil, fmt.Errorf("soft: alloc: size %d is not from 1 to %d: %w", size, maxAlloc, driver.ErrLimit)
 	}
 	page := os.Getpagesize()
 	pages, err := syscall.Mmap(-1, 0, (size+page-1)/page*page, syscall.PROT_READ|syscall.PROT_WRITE,
@@ -80,7 +80,7 @@ func (d *Domain) close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return fmt.Errorf("already %w", os.ErrClosed)
+		return fmt.Errorf("already %w", driver.ErrClosed)
 	}
 	if d.children > 0 {
 		return fmt.Errorf("%d of its memories, queue pairs and shared receives are open", d.children)
@@ -94,7 +94,7 @@ func (d *Domain) bear() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
-		return fmt.Errorf("soft: domain is %w", os.ErrClosed)
+		return fmt.Errorf("soft: domain is %w", driver.ErrClosed)
 	}
 	d.children++
 	return nil

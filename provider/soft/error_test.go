@@ -2,7 +2,6 @@ package soft
 
 import (
 	"errors"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -172,7 +171,7 @@ func TestKilledDeviceRefusesEverything(t *testing.T) {
 	_, pairErr := l.a.domain.NewQueuePair(driver.QueueConfig{Completions: l.a.cq})
 	for i, err := range []error{postErr, receiveErr, pollErr, domainErr, pairErr,
 		l.a.cq.Wait(clock.Never, 0), l.qa.Reset(0), l.qa.SetAccess(0, 0), l.mema.SetAccess(l.a.cq, 0, 0)} {
-		if !errors.Is(err, os.ErrClosed) {
+		if !errors.Is(err, driver.ErrClosed) {
 			t.Errorf("call %d: %v", i, err)
 		}
 	}
@@ -230,10 +229,10 @@ func TestWrongStatesAreNamed(t *testing.T) {
 		t.Errorf("second Connect: %v", err)
 	}
 	ok(t, q.Close())
-	if err := q.Reset(1); !errors.Is(err, os.ErrClosed) || q.State() != driver.Closed {
+	if err := q.Reset(1); !errors.Is(err, driver.ErrClosed) || q.State() != driver.Closed {
 		t.Errorf("Reset of a closed queue pair: %v, state %v", err, q.State())
 	}
-	if err := q.Close(); !errors.Is(err, os.ErrClosed) {
+	if err := q.Close(); !errors.Is(err, driver.ErrClosed) {
 		t.Errorf("second Close: %v", err)
 	}
 }

@@ -71,7 +71,7 @@ func (t *keyTable) vacancy() (uint32, error) {
 	if len(t.vacant) == 0 {
 		old := *t.tenants.Load()
 		if len(old) == maxRegions {
-			return 0, fmt.Errorf("soft: domain has %d registered memories already", maxRegions)
+			return 0, fmt.Errorf("soft: domain has %d registered memories already: %w", maxRegions, driver.ErrLimit)
 		}
 		longer := make([]tenancy, min(max(2*len(old), 16), maxRegions))
 		for i := range old {

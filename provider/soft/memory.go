@@ -2,7 +2,6 @@ package soft
 
 import (
 	"fmt"
-	"os"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -83,7 +82,7 @@ func (m *Memory) SetAccess(queue driver.CompletionQueue, tag driver.Tag, access 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return fmt.Errorf("soft: memory access: memory is %w", os.ErrClosed)
+		return fmt.Errorf("soft: memory access: memory is %w", driver.ErrClosed)
 	}
 	if err := c.enter(); err != nil {
 		return err
@@ -100,7 +99,7 @@ func (m *Memory) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return fmt.Errorf("soft: close memory: already %w", os.ErrClosed)
+		return fmt.Errorf("soft: close memory: already %w", driver.ErrClosed)
 	}
 	m.closed = true
 	m.region.word.Store(0)

@@ -3,7 +3,6 @@ package soft
 import (
 	"fmt"
 	"math/bits"
-	"os"
 	"sync"
 	"sync/atomic"
 
@@ -172,7 +171,7 @@ func (s *SharedReceives) PostReceive(list []driver.Receive) (n int, err error) {
 	}
 	defer s.cq.exit()
 	if s.closed {
-		return 0, fmt.Errorf("soft: shared receives are %w", os.ErrClosed)
+		return 0, fmt.Errorf("soft: shared receives are %w", driver.ErrClosed)
 	}
 	if n, err = s.pool.postAll(list); err != nil {
 		return n, fmt.Errorf("soft: shared receives: %w", err)
@@ -185,7 +184,7 @@ func (s *SharedReceives) Close() error {
 	s.cq.mu.Lock()
 	defer s.cq.mu.Unlock()
 	if s.closed {
-		return fmt.Errorf("soft: close shared receives: already %w", os.ErrClosed)
+		return fmt.Errorf("soft: close shared receives: already %w", driver.ErrClosed)
 	}
 	if n := len(s.pool.users); n > 0 {
 		return fmt.Errorf("soft: close shared receives: %d queue pairs use them", n)

@@ -2,7 +2,6 @@ package soft
 
 import (
 	"fmt"
-	"os"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft/clock"
@@ -123,7 +122,7 @@ func (q *QueuePair) enter() error {
 	}
 	if q.closed.Load() {
 		q.cq.exit()
-		return fmt.Errorf("soft: queue pair %d is %w", q.number, os.ErrClosed)
+		return fmt.Errorf("soft: queue pair %d is %w", q.number, driver.ErrClosed)
 	}
 	return nil
 }
@@ -166,7 +165,7 @@ func (q *QueuePair) Close() error {
 	q.cq.mu.Lock()
 	defer q.cq.mu.Unlock()
 	if q.closed.Swap(true) {
-		return fmt.Errorf("soft: close queue pair %d: already %w", q.number, os.ErrClosed)
+		return fmt.Errorf("soft: close queue pair %d: already %w", q.number, driver.ErrClosed)
 	}
 	l := q.life.Load()
 	l.finish()

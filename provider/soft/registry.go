@@ -1,6 +1,10 @@
 package soft
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
 
 // This file is the device's book of what was made from it.
 
@@ -13,7 +17,7 @@ func (d *Device) name(q *QueuePair) error {
 		return err
 	}
 	if len(d.pairs) == maxQueuePairs {
-		return fmt.Errorf("soft: device %s has %d queue pairs already", d.config.Name, maxQueuePairs)
+		return fmt.Errorf("soft: device %s has %d queue pairs already: %w", d.config.Name, maxQueuePairs, driver.ErrLimit)
 	}
 	for d.lastNumber++; d.lastNumber == 0 || d.pairs[d.lastNumber] != nil; {
 		d.lastNumber++
