@@ -60,6 +60,9 @@ func (b *Blocking) Step(c *verbs.Completion) {
 
 // Start begins an operation: start posts it with the tag it is given. Wait waits for its end.
 func (b *Blocking) Start(start func(tag verbs.Tag) error) (*Pending, error) {
+	if start == nil {
+		return nil, fmt.Errorf("start an operation: the function is nil: %w", ErrArgument)
+	}
 	if err := b.port.loop.acquire("start an operation"); err != nil {
 		return nil, err
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -117,12 +119,100 @@ func TestATagOfNobodyIsAnError(t *testing.T) {
 			t.Errorf("%s tag: %v", name, err)
 		}
 	}
-	port.After(0, 1)
-	port.Remove()
-	port.Remove()
-	if n, err := r.Turn(); n != 1 || err != nil || len(m.seen) != 0 {
-		t.Errorf("a removed machine's timer: %d, %v, seen %+v", n, err, m.seen)
+}
+
+// A removed machine's timers go with it, and nobody else's.
+func TestRemovedMachinesHaveNoTimers(t *testing.T) {
+	r := newRig(t, Config{})
+	var gone, stays recorder
+	out, err := r.Add(&gone)
+	check(t, err)
+	in, err := r.Add(&stays)
+	check(t, err)
+	for i := range 10 {
+		out.After(time.Duration(10-i), 1)
+		in.After(time.Duration(10-i), uint64(10-i))
 	}
+	out.Remove()
+	out.Remove()
+	r.fake.device.now += 100
+	_, err = r.Turn()
+	check(t, err)
+	if len(gone.seen) != 0 || len(stays.seen) != 10 {
+		t.Fatalf("the removed one saw %d, the other %d of 10", len(gone.seen), len(stays.seen))
+	}
+	for i, c := range stays.seen {
+		if c.Tag != verbs.Tag(i+1) {
+			t.Errorf("timer %d was set for %d", i, c.Tag)
+		}
+	}
+}
+
+// The order within a turn that ARCHITECTURE promises: mailbox, completions, timers, scanners.
+func TestOrderOfATurn(t *testing.T) {
+	r := newRig(t, Config{})
+	var order []string
+	m := &recorder{}
+	m.then = func() { order = append(order, m.seen[len(m.seen)-1].Op.String()) }
+	port, err := r.Add(m)
+	check(t, err)
+	_, err = r.Add(scanFunc(func() { order = append(order, "scan") }))
+	check(t, err)
+	port.After(0, 1)
+	r.complete(t, port.Tag(2))
+	check(t, r.Do(func() { order = append(order, "mail") }))
+	_, err = r.Turn()
+	check(t, err)
+	if got := strings.Join(order, " "); got != "mail MemoryAccess Timer scan" {
+		t.Errorf("the turn went: %s", got)
+	}
+}
+
+// A busy queue must not keep timers and the mailbox waiting.
+func TestBatchBoundsATurn(t *testing.T) {
+	r := newRig(t, Config{Batch: 5})
+	var m recorder
+	port, err := r.Add(&m)
+	check(t, err)
+	for range 100 {
+		r.complete(t, port.Tag(0))
+	}
+	for range 3 {
+		before := len(m.seen)
+		_, err := r.Turn()
+		check(t, err)
+		if took := len(m.seen) - before; took != 5 {
+			t.Errorf("a turn took %d completions, the batch is 5", took)
+		}
+	}
+	for r.fake.ready != nil && len(r.fake.ready) > 0 {
+		_, err := r.Turn()
+		check(t, err)
+	}
+}
+
+// Do is the one call that every goroutine may make at any time.
+func TestDoFromManyGoroutines(t *testing.T) {
+	r := newRig(t, Config{Waiting: Polling()})
+	check(t, r.Start())
+	const callers, calls = 4, 500
+	ran, all := 0, make(chan struct{})
+	var done sync.WaitGroup
+	for range callers {
+		done.Go(func() {
+			for range calls {
+				for errors.Is(r.Do(func() {
+					if ran++; ran == callers*calls {
+						close(all)
+					}
+				}), ErrFull) {
+					runtime.Gosched()
+				}
+			}
+		})
+	}
+	done.Wait()
+	<-all
 }
 
 func TestMachinesAreLimitedAndNumbersReused(t *testing.T) {
@@ -328,8 +418,9 @@ func TestMissingArguments(t *testing.T) {
 	_, errNoLoop := NewBlocking(nil)
 	_, errNoPending := b.Wait(context.Background(), nil)
 	_, errNoMemory := b.FetchAdd(context.Background(), nil, Word{}, verbs.RemoteSpan{}, 1)
+	_, errNoStart := b.Start(nil)
 	for name, err := range map[string]error{"Do": r.Do(nil), "NewBlocking": errNoLoop, "Wait": errNoPending,
-		"FetchAdd": errNoMemory} {
+		"FetchAdd": errNoMemory, "Start": errNoStart} {
 		if !errors.Is(err, ErrArgument) {
 			t.Errorf("%s of nothing: %v", name, err)
 		}

@@ -31,8 +31,8 @@ func (p Port) Tag(value uint64) verbs.Tag {
 	return verbs.Tag(uint64(p.owner)<<valueBits | value&valueMask)
 }
 
-// After has the machine stepped with an OpTimer completion whose Tag is the low 48 bits of value, when d has passed. A
-// timer cannot be taken back: a machine that no longer cares ignores it.
+// After has the machine stepped with an OpTimer completion whose Tag is the low 48 bits of value, when d has passed: in
+// the next turn if d is not positive. A timer cannot be taken back: a machine that no longer cares ignores it.
 func (p Port) After(d time.Duration, value uint64) {
 	l := p.loop
 	if l == nil {
@@ -49,18 +49,19 @@ func (p Port) After(d time.Duration, value uint64) {
 // Loop is the loop that the port belongs to, or nil.
 func (p Port) Loop() *Loop { return p.loop }
 
-// Remove takes the machine off the loop. Everything that it started must have completed: a completion that comes later
-// fails the loop with ErrNoMachine. Timers that come later are dropped.
+// Remove takes the machine and its timers off the loop. Everything that it posted must have completed: a completion that
+// comes later fails the loop with ErrNoMachine.
 func (p Port) Remove() {
 	if p.loop != nil {
 		p.loop.machines.remove(p.owner)
+		p.loop.timers.drop(p.owner)
 	}
 }
 
 // machines finds machines by owner number, in constant time.
 type machines struct {
 	byOwner  []Machine // index 0 is nobody
-	vacant   []uint16  // used again in the order they were freed, so that a late timer meets nobody for long
+	vacant   []uint16  // used again in the order they were freed, so that a late completion meets nobody for long
 	scanners []scanner
 }
 

@@ -30,7 +30,22 @@ func (ts *timers) next() clock.Time {
 
 func (ts *timers) push(at clock.Time, tag verbs.Tag) {
 	ts.set++
-	ts.heap = append(ts.heap, timer{at, ts.set, tag})
+	ts.add(timer{at, ts.set, tag})
+}
+
+// drop forgets the timers of one machine. It is as slow as there are timers, and seldom.
+func (ts *timers) drop(owner uint16) {
+	old := ts.heap
+	ts.heap = old[:0]
+	for _, t := range old {
+		if ownerOf(t.tag) != owner {
+			ts.add(t)
+		}
+	}
+}
+
+func (ts *timers) add(t timer) {
+	ts.heap = append(ts.heap, t)
 	for i := len(ts.heap) - 1; i > 0; {
 		parent := (i - 1) / 2
 		if !ts.heap[i].before(ts.heap[parent]) {

@@ -43,8 +43,11 @@ func TestCloseTwiceAndUseAfter(t *testing.T) {
 			t.Errorf("%s after Close: %v", name, err)
 		}
 	}
-	if pair.State() != Closed {
-		t.Errorf("state %v", pair.State())
+	if pair.State() != Closed || pair.Room() != 0 || pair.ReceiveRoom() != 0 || pair.Address() != "" {
+		t.Errorf("state %v, room %d and %d, address %q", pair.State(), pair.Room(), pair.ReceiveRoom(), pair.Address())
+	}
+	if _, err := queue.Attach(nil); !errors.Is(err, ErrClosed) {
+		t.Errorf("attach after Close: %v", err)
 	}
 }
 

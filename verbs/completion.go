@@ -64,7 +64,8 @@ func (c *CompletionQueue) Device() *Device { return c.device }
 // Room is how much of the depth is not reserved yet.
 func (c *CompletionQueue) Room() int { return c.depth - c.reserved }
 
-// Flush hands everything that is staged on the queue's queue pairs to the NIC, one doorbell for each.
+// Flush hands everything that is staged on the queue's queue pairs to the NIC, one doorbell for each. It fails as
+// QueuePair.Flush does, with the first failure, after trying all.
 func (c *CompletionQueue) Flush() error {
 	var failed error
 	for i, s := range c.staged {
@@ -248,8 +249,12 @@ func (c *CompletionQueue) Wake() {
 func (c *CompletionQueue) CanWait() bool { return c.waiter != nil }
 
 // Attach makes runner the one that polls the queue; package loop uses it. Driven says that the device is a simulator,
-// which from now on calls runner whenever there is something to do. It fails with ErrInUse if the queue has a runner.
+// which from now on calls runner whenever there is something to do. It fails with ErrInUse if the queue has a runner, and
+// with ErrClosed after Close.
 func (c *CompletionQueue) Attach(runner driver.Runner) (driven bool, err error) {
+	if c.isClosed {
+		return false, fail(c, ErrClosed, "attach")
+	}
 	if !c.attached.CompareAndSwap(false, true) {
 		return false, fail(c, ErrInUse, "attach: another loop runs it")
 	}

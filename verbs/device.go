@@ -22,7 +22,8 @@ type Device struct {
 	isClosed bool
 }
 
-// Open makes a Device of a provider's, which is opened once. The Device owns it: Close closes it.
+// Open makes a Device of a provider's, which is opened once. The Device owns it: Close closes it. It fails with
+// ErrArgument if provider is nil.
 func Open(provider driver.Device) (*Device, error) {
 	if provider == nil {
 		return nil, fail("open device", ErrArgument, "there is no provider device: it is nil")

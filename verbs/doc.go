@@ -29,7 +29,8 @@
 //
 // # Who may call what
 //
-// Device, Domain and Memory may be used by several goroutines. A completion queue, its queue pairs and its shared
+// Device, Domain and Memory may be used by several goroutines (but a Memory's SetAccess names a completion queue, and
+// belongs to its owner). A completion queue, its queue pairs and its shared
 // receives belong to one goroutine at a time, which also makes and closes them; package loop is the usual owner. Close
 // goes children first.
 //

@@ -74,9 +74,9 @@ var (
 	ErrReceiverNotReady = errors.New("the peer had no receive posted")
 )
 
-// CompletionError returns nil for a completion that ended OK, and an *OpError otherwise.
+// CompletionError returns nil for no completion and for one that ended OK, and an *OpError otherwise.
 func CompletionError(c *Completion) error {
-	if c.Status == OK {
+	if c == nil || c.Status == OK {
 		return nil
 	}
 	return &OpError{Op: c.Op, Status: c.Status, Queue: c.Queue}

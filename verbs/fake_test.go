@@ -31,8 +31,9 @@ type fakePair struct {
 	requests []driver.Request // posted, not yet completed
 	receives []driver.Receive
 	controls []Tag
-	bells    int // calls of Post
-	failing  error
+	bells    int   // calls of Post
+	failing  error // of Post and PostReceive, after they took some
+	takes    int   // how many they take before they fail
 }
 
 func newFakeDevice() *fakeDevice {
@@ -74,18 +75,23 @@ func (p *fakePair) State() State     { return p.state }
 func (p *fakePair) Close() error     { return nil }
 func (p *fakePair) Post(list []driver.Request) (int, error) {
 	p.bells++
-	if p.failing != nil {
-		return 0, p.failing
-	}
-	for _, r := range list {
+	n := p.accepted(len(list))
+	for _, r := range list[:n] {
 		r.More = append([]Span(nil), r.More...)
 		p.requests = append(p.requests, r)
 	}
-	return len(list), nil
+	return n, p.failing
 }
 func (p *fakePair) PostReceive(list []driver.Receive) (int, error) {
-	p.receives = append(p.receives, list...)
-	return len(list), nil
+	n := p.accepted(len(list))
+	p.receives = append(p.receives, list[:n]...)
+	return n, p.failing
+}
+func (p *fakePair) accepted(n int) int {
+	if p.failing != nil {
+		return p.takes
+	}
+	return n
 }
 func (p *fakePair) Connect(tag Tag, _ Address) error  { return p.control(tag, Ready) }
 func (p *fakePair) SetAccess(tag Tag, _ Access) error { return p.control(tag, p.state) }

@@ -11,7 +11,8 @@ import (
 )
 
 // Memory is bytes that a NIC may touch (InfiniBand: memory region). Peers reach it through a RemoteSpan, as far as its
-// access and the queue pair's allow. Its methods may be called from several goroutines.
+// access and the queue pair's allow. Its methods may be called from several goroutines, but SetAccess belongs to the
+// owner of the completion queue that it names.
 //
 // The bytes lie outside the Go heap, except in a simulator. Nothing may use them after Close.
 type Memory struct {
@@ -25,7 +26,7 @@ type Memory struct {
 }
 
 // Alloc makes size bytes of zeroed memory that the NIC may touch, peers as far as access says. It fails with ErrArgument
-// for a size below 1 or an unknown access.
+// for a size below 1 or an unknown access, and with ErrLimit or the system's error for more than there is.
 func (d *Domain) Alloc(size int, access Access) (*Memory, error) {
 	what := fmt.Sprintf("alloc %d bytes", size)
 	if size < 1 || !access.Valid() {
@@ -58,7 +59,8 @@ func joinUnmap(err error, pages []byte) error {
 }
 
 // Register makes memory that the program obtained itself known to the NIC. It must lie outside the Go heap (mapped
-// pages, say), be aligned to 8 bytes, and stay until Close. It fails with ErrArgument if b is empty or unaligned.
+// pages, say), be aligned to 8 bytes, and stay until Close. It fails with ErrArgument if b is empty or unaligned, or the
+// access unknown.
 func (d *Domain) Register(b []byte, access Access) (*Memory, error) {
 	what := fmt.Sprintf("register %d bytes", len(b))
 	if len(b) == 0 || uintptr(unsafe.Pointer(&b[0]))%8 != 0 || !access.Valid() {
@@ -68,7 +70,8 @@ func (d *Domain) Register(b []byte, access Access) (*Memory, error) {
 }
 
 // AllocPhantom makes memory without bytes, which remembers where its content came from. Only simulated devices have it;
-// others fail with ErrNotSupported.
+// others fail with ErrNotSupported. It fails with ErrArgument for a size of 0 or an unknown access, and with ErrLimit for
+// a size beyond the device's.
 func (d *Domain) AllocPhantom(size uint64, access Access) (*Memory, error) {
 	what := fmt.Sprintf("alloc %d phantom bytes", size)
 	own, ok := d.driver.(driver.Phantoms)
@@ -146,8 +149,9 @@ func (m *Memory) badWord(offset int) {
 
 // SetAccess changes what peers may do with the memory. It completes on queue as OpMemoryAccess: from then on nothing
 // that only the old access allowed can land. It may change the key, so ask for Remote again after the completion; who
-// needs stable keys changes the queue pair's access. It fails with ErrQueueFull if queue has no room to spare, and with
-// ErrNotSupported if the device cannot.
+// needs stable keys changes the queue pair's access. It fails with ErrQueueFull if queue has no room to spare,
+// ErrNotSupported if the device cannot, ErrArgument if queue is nil or the access unknown, ErrForeign if queue belongs to
+// another device, ErrClosed if one of the two is closed.
 func (m *Memory) SetAccess(queue *CompletionQueue, tag Tag, access Access) error {
 	own, ok := m.driver.(driver.MemoryAccess)
 	switch {

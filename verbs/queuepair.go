@@ -164,8 +164,14 @@ func (q *QueuePair) Number() uint32 { return q.number }
 // Completions is the queue that the queue pair reports to.
 func (q *QueuePair) Completions() *CompletionQueue { return q.queue }
 
-// Address is what the peer needs for Connect. It changes with every Reset, so exchange it again then.
-func (q *QueuePair) Address() Address { return q.driver.Address() }
+// Address is what the peer needs for Connect. It changes with every Reset, so exchange it again then. A closed queue pair
+// has none.
+func (q *QueuePair) Address() Address {
+	if q.phase == phaseClosed {
+		return ""
+	}
+	return q.driver.Address()
+}
 
 // State is where the queue pair stands.
 func (q *QueuePair) State() State {
@@ -175,12 +181,17 @@ func (q *QueuePair) State() State {
 	return q.driver.State()
 }
 
-// Room is how many more requests can be staged before completions must be polled.
-func (q *QueuePair) Room() int { return q.config.SendDepth - q.requests.outstanding() }
+// Room is how many more requests can be staged before completions must be polled. A closed queue pair has none.
+func (q *QueuePair) Room() int {
+	if q.phase == phaseClosed {
+		return 0
+	}
+	return q.config.SendDepth - q.requests.outstanding()
+}
 
-// ReceiveRoom is how many more receives can be staged. With shared receives it is 0.
+// ReceiveRoom is how many more receives can be staged. With shared receives, and when it is closed, it is 0.
 func (q *QueuePair) ReceiveRoom() int {
-	if q.pool != nil {
+	if q.pool != nil || q.phase == phaseClosed {
 		return 0
 	}
 	return q.config.ReceiveDepth - q.receives.outstanding()

@@ -96,6 +96,9 @@ func (s *SharedReceives) Receive(tag Tag, into Span) error {
 
 // StageReceive stages a receive given in full. It fails with ErrQueueFull, ErrBounds, ErrLimit or ErrClosed.
 func (s *SharedReceives) StageReceive(r *Receive) error {
+	if r == nil {
+		return fail(s, ErrArgument, "receive: it is nil")
+	}
 	if s.isClosed {
 		return fail(s, ErrClosed, "receive")
 	}
@@ -128,7 +131,7 @@ func (s *SharedReceives) take() uint32 {
 	return i
 }
 
-// Flush hands what is staged to the NIC.
+// Flush hands what is staged to the NIC. It fails as QueuePair.Flush does.
 func (s *SharedReceives) Flush() error {
 	s.inStaged = false
 	if len(s.staged) == 0 {
@@ -136,7 +139,10 @@ func (s *SharedReceives) Flush() error {
 	}
 	n, err := s.driver.PostReceive(s.staged)
 	if err != nil {
-		err = fmt.Errorf("%v: post %d of %d: %w", s, n+1, len(s.staged), err)
+		for _, refused := range s.staged[n:] {
+			s.release(token(refused.Tag).sequence())
+		}
+		err = fmt.Errorf("%v: %d of %d receives were not posted: %w", s, len(s.staged)-n, len(s.staged), err)
 	}
 	s.staged, s.pieces = s.staged[:0], s.pieces[:0]
 	return err
@@ -147,9 +153,13 @@ func (s *SharedReceives) settle(i uint32, w *Completion) (bool, error) {
 		return true, fail(s, ErrProvider, "completed receive %d, which is not posted (%v, %v)", i, w.Op, w.Status)
 	}
 	w.Tag = s.tags[i]
+	s.release(i)
+	return true, nil
+}
+
+func (s *SharedReceives) release(i uint32) {
 	s.posted[i] = false
 	s.vacant = append(s.vacant, i)
-	return true, nil
 }
 
 // Close frees the pool and drops what is posted. It fails with ErrInUse while queue pairs use it. A second Close does

@@ -69,6 +69,9 @@ func (q *QueuePair) Receive(tag Tag, into Span) error {
 // Stage stages a request given in full: gathered from several pieces, or chained to an Arrival. The request and its
 // slices are the caller's again when it returns.
 func (q *QueuePair) Stage(r *Request) error {
+	if r == nil {
+		return fail(q, ErrArgument, "stage: the request is nil")
+	}
 	draft := q.draft(r.Op, r.Flags, r.Span)
 	draft.Imm, draft.Remote, draft.Compare, draft.Swap, draft.After = r.Imm, r.Remote, r.Compare, r.Swap, r.After
 	if len(r.More) > 0 {
@@ -155,10 +158,12 @@ func (q *QueuePair) check(r *Request) error {
 			r.Remote.Length)
 	case r.Op.IsAtomic() && (bytes != 8 || len(r.More) > 0 || r.Remote.Address&7 != 0 || r.Span.Address&7 != 0):
 		return fail(q, ErrArgument, "%v: needs one aligned word of 8 bytes at both ends", r.Op)
+	case r.After.Count > 0 && !limits.Chains:
+		return fail(q, ErrNotSupported, "%v after an arrival", r.Op)
 	case r.Flags&Inline != 0:
 		return q.checkInline(r.Op, bytes)
 	}
-	return q.checkArrival(r, limits)
+	return nil
 }
 
 func hasBadKey(pieces []Span) bool {
@@ -180,17 +185,12 @@ func (q *QueuePair) checkInline(op Op, bytes uint64) error {
 	return nil
 }
 
-func (q *QueuePair) checkArrival(r *Request, limits *Limits) error {
-	if r.After.Count == 0 || limits.Chains {
-		return nil
-	}
-	return fail(q, ErrNotSupported, "%v after an arrival", r.Op)
-}
-
 // StageReceive stages a receive given in full: scattered into several pieces. It fails with ErrState on a queue pair
 // that takes shared receives, and with ErrQueueFull, ErrBounds, ErrLimit or ErrClosed as the requests do.
 func (q *QueuePair) StageReceive(r *Receive) error {
 	switch {
+	case r == nil:
+		return fail(q, ErrArgument, "receive: it is nil")
 	case q.phase == phaseClosed || q.phase == phaseResetting:
 		return q.refuse(OpReceive)
 	case q.pool != nil:
@@ -236,19 +236,23 @@ func (q *QueuePair) list() {
 }
 
 // Flush hands what is staged to the NIC: one doorbell for the receives and one for the requests. It fails only if the
-// provider refuses, which it does for a closed or lost device.
+// provider refuses, which it does when the device is closed or lost; what it refused is dropped, and the error says how
+// much that was.
 func (q *QueuePair) Flush() error {
 	q.inStaged = false
 	var failed error
-	if len(q.stagedReceives) > 0 {
+	if staged := len(q.stagedReceives); staged > 0 {
 		if n, err := q.driver.PostReceive(q.stagedReceives); err != nil {
-			failed = fmt.Errorf("%v: post receive %d of %d: %w", q, n+1, len(q.stagedReceives), err)
+			q.receives.undo(staged - n)
+			failed = fmt.Errorf("%v: %d of %d receives were not posted: %w", q, staged-n, staged, err)
 		}
 		q.stagedReceives = q.stagedReceives[:0]
 	}
-	if len(q.stagedRequests) > 0 {
+	if staged := len(q.stagedRequests); staged > 0 {
 		if n, err := q.driver.Post(q.stagedRequests); err != nil {
-			failed = fmt.Errorf("%v: post request %d of %d: %w", q, n+1, len(q.stagedRequests), err)
+			q.requests.undo(staged - n)
+			q.quietRun = q.config.SendDepth // a signaled one may be among them: the next one is
+			failed = fmt.Errorf("%v: %d of %d requests were not posted: %w", q, staged-n, staged, err)
 		}
 		q.stagedRequests = q.stagedRequests[:0]
 	}

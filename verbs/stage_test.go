@@ -3,6 +3,7 @@ package verbs
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -202,9 +203,15 @@ func TestBadRequests(t *testing.T) {
 		"unaligned atomic":      {Request{Op: OpFetchAdd, Span: word, Remote: m.Remote(4, 8)}, ErrArgument},
 		"unaligned result":      {Request{Op: OpCompareSwap, Span: m.Span(4, 8), Remote: remote}, ErrArgument},
 		"chain without support": {Request{Op: OpSend, After: r.pair.Arrival(1)}, ErrNotSupported},
+		"inline chain":          {Request{Op: OpSend, Flags: Inline, After: r.pair.Arrival(1)}, ErrNotSupported},
 	} {
 		if err := r.pair.Stage(&c.request); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	for name, err := range map[string]error{"request": r.pair.Stage(nil), "receive": r.pair.StageReceive(nil)} {
+		if !errors.Is(err, ErrArgument) {
+			t.Errorf("no %s: %v", name, err)
 		}
 	}
 	if r.pair.Room() != 64 {
@@ -212,13 +219,40 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
+// What a provider refuses is dropped, with an error that says how much; what it took goes on, and room comes back.
 func TestFlushReportsTheProvider(t *testing.T) {
-	r := newRig(t, QueueConfig{})
-	check(t, r.write(1, 0))
+	r := newRig(t, QueueConfig{SendDepth: 8})
 	lost := errors.New("device lost")
-	r.fake.failing = lost
-	if _, err := r.queue.Poll(nil); !errors.Is(err, lost) {
+	r.fake.failing, r.fake.takes = lost, 2
+	for tag := range Tag(5) {
+		check(t, r.write(tag, 0))
+		check(t, r.pair.Receive(tag, Span{}))
+	}
+	if _, err := r.queue.Poll(nil); !errors.Is(err, lost) || !strings.Contains(err.Error(), "3 of 5 requests") {
 		t.Errorf("poll flushes, and reports %v", err)
+	}
+	if r.pair.Room() != 6 || r.pair.ReceiveRoom() != 62 {
+		t.Errorf("room %d of 8 and %d of 64 after two of five were taken", r.pair.Room(), r.pair.ReceiveRoom())
+	}
+	r.fake.failing = nil
+	check(t, r.write(7, Quiet)) // signaled, because the last signaled one may have been refused
+	check(t, r.queue.Flush())
+	r.fake.carryOut()
+	if got := r.poll(t); len(got) != 2 || got[0].Tag != 0 || got[1].Tag != 1 || r.pair.Room() != 8 {
+		t.Errorf("%+v came, room %d", got, r.pair.Room())
+	}
+}
+
+func TestSpansLongerThanARequest(t *testing.T) {
+	m := &Memory{region: driver.Region{Length: 1 << 40}}
+	if s := m.Span(0, 1<<32+8); s.Key != driver.BadKey {
+		t.Errorf("a span of more than 4 GiB came out as %+v", s)
+	}
+	if s := m.Span(1<<39, 1<<31); s.Key == driver.BadKey || s.Length != 1<<31 {
+		t.Errorf("a span in the middle came out as %+v", s)
+	}
+	if r := m.Remote(1, 1<<40-1); r.Length != 1<<40-1 {
+		t.Errorf("a remote span of nearly everything came out as %+v", r)
 	}
 }
 

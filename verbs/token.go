@@ -88,6 +88,9 @@ func (h *history) retire(sequence uint32) (p posted, inOrder bool) {
 	return *h.at(sequence), true
 }
 
+// undo forgets the newest n, which never reached the provider.
+func (h *history) undo(n int) { h.next -= uint32(n) }
+
 // drop forgets everything, and reports whether no signaled request was among it.
 func (h *history) drop() (clean bool) {
 	clean = true

@@ -12,6 +12,9 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
+// demoProviders are the values of --provider.
+var demoProviders = []string{"inproc", "sim", "all"}
+
 func newDemo() *cobra.Command {
 	var provider string
 	var asJSON bool
@@ -31,11 +34,13 @@ with a timeline of every request.`,
 	}
 	cmd.Flags().StringVar(&provider, "provider", "all", "where to run: inproc, sim or all")
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON event a line")
+	// It fails only for a flag that does not exist.
+	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(demoProviders, cobra.ShellCompDirectiveNoFileComp))
 	return cmd
 }
 
 func demo(ctx context.Context, out *teller, provider string) error {
-	if !slices.Contains([]string{"all", "inproc", "sim"}, provider) {
+	if !slices.Contains(demoProviders, provider) {
 		return usageError{fmt.Errorf("--provider %q: there are inproc, sim and all", provider)}
 	}
 	if provider != "sim" {

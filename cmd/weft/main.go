@@ -1,6 +1,5 @@
-// Command weft is the one binary of Weft: RDMA-style communication on real NICs, on any network, in shared memory and
-// in a simulator. Its subcommands share their words: --json for programs, a table for people, exit status 0 when done,
-// 1 when something failed, 2 for wrong usage, 130 when interrupted.
+// Command weft is the one binary of Weft. Its subcommands share their words: --json for programs, a table for people,
+// exit status 0 when done, 1 when something failed, 2 for wrong usage, 130 when interrupted.
 package main
 
 import (
@@ -10,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -30,10 +30,8 @@ func main() {
 
 // run carries out one command line and returns the exit status.
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
-	root := newRoot()
+	root := newRoot(out, errs)
 	root.SetArgs(args)
-	root.SetOut(out)
-	root.SetErr(errs)
 	err := root.ExecuteContext(ctx)
 	var wrong usageError
 	switch {
@@ -53,22 +51,56 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 // usageError is an error of the command line, not of the work.
 type usageError struct{ error }
 
-func newRoot() *cobra.Command {
+func newRoot(out, errs io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weft",
-		Short: "RDMA communication on any machine: NIC, TCP, shared memory, simulator",
-		Long: `Weft is an RDMA communication stack: one library, one binary. The same protocol code runs on real NICs, on plain
-TCP, in shared memory on one host, and in a deterministic simulator.`,
+		Short: "RDMA communication for Go: a software NIC and a simulator",
+		Long: `Weft is an RDMA communication stack: one library, one binary. The same protocol code runs on a software NIC that
+needs no hardware and in a deterministic simulator; shared memory, TCP and real NICs are to follow.`,
+		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
 		Args:          noMore,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
+	root.SetOut(out) // before the completion command is made, which remembers it
+	root.SetErr(errs)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; '%s --help' lists the flags", err, cmd.CommandPath())}
 	})
 	root.AddCommand(newVersion(), newDemo())
+	root.SetHelpCommand(newHelp(root))
+	root.InitDefaultCompletionCmd("completion")
+	beStrict(root)
 	return root
+}
+
+// newHelp is cobra's help command, but for a topic that does not exist it fails.
+func newHelp(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [command]",
+		Short: "Help about a command",
+		RunE: func(_ *cobra.Command, args []string) error {
+			cmd, rest, err := root.Find(args)
+			if err != nil || len(rest) > 0 {
+				return usageError{fmt.Errorf("there is no command %q; 'weft --help' lists them", strings.Join(args, " "))}
+			}
+			return cmd.Help()
+		},
+	}
+}
+
+// beStrict has the commands that cobra makes refuse what they do not know, as ours do.
+func beStrict(root *cobra.Command) {
+	for _, cmd := range root.Commands() {
+		if cmd.Name() != "completion" {
+			continue
+		}
+		cmd.Args, cmd.RunE = noMore, func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		for _, shell := range cmd.Commands() {
+			shell.Args = noMore
+		}
+	}
 }
 
 // noMore refuses arguments that a command does not know.

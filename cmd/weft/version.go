@@ -38,5 +38,5 @@ type versionReport struct {
 }
 
 func describeVersion() versionReport {
-	return versionReport{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, []string{"soft", "sim"}}
+	return versionReport{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, []string{"inproc", "sim"}}
 }
