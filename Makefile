@@ -10,7 +10,7 @@ LDFLAGS := -X main.version=$(VERSION)
 # The version is stamped by the linker flag above; Go's own stamping fails in a checkout that another user owns.
 BUILD   := $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 
-# The race detector costs about ten times the time, so it runs where goroutines meet.
+# The race detector costs several times the time, so it runs where goroutines meet.
 RACE    := $(patsubst %,./%/...,$(wildcard agent internal loop provider resp ripc verbs web))
 TIMEOUT ?= 4m
 FUZZ    ?= 30s
@@ -47,7 +47,7 @@ check: ## vet, the pinned linter, the rules of this source tree
 	$(GO) tool -modfile=tools/go.mod golangci-lint run ./...
 	$(GO) test -count=1 ./internal/tidy
 
-bench: ## run every benchmark once, with allocations
+bench: bench-verbs ## measure the verbs, then run every benchmark once, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./...
 
 bench-verbs: ## measure the verbs on every provider and record the result

@@ -119,6 +119,9 @@ func TestPrints(t *testing.T) {
 		{"verbs/v.go", "import \"fmt\"\n\nfunc f() string { return fmt.Sprint(1) }", ""},
 		{"verbs/v.go", "func f() { println(1) }", "println in verbs"},
 		{"verbs/v.go", "import \"log\"\n\nfunc f() { log.Fatal(1) }", "log.Fatal in verbs"},
+		{"verbs/v.go", "import \"log/slog\"\n\nfunc f() { slog.Info(\"\") }", "slog.Info in verbs"},
+		{"verbs/v.go", "import \"os\"\n\nvar w = os.Stderr", "os.Stderr in verbs"},
+		{"verbs/v_test.go", "import \"os\"\n\nvar w = os.Stderr", ""},
 	})
 }
 
