@@ -6,13 +6,12 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/internal/leak/leaktest"
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // The provider is what package verbs will assert it to be.
 var (
