@@ -59,22 +59,26 @@ func (q *QueuePair) starve() verdict {
 
 // awaitArrival says whether the request may start: arrived, chained, or Flushed if what it waits for can not come.
 func (q *QueuePair) awaitArrival(w *waiting) verdict {
-	if w.after == nil {
+	if w.request.After.Count == 0 {
 		return arrived
 	}
-	v := chainState(w)
+	v := w.chainState()
 	if v == chained {
 		w.after.watch(q.bell)
-		v = chainState(w)
+		v = w.chainState()
 	}
 	if v == arrived {
-		w.after = nil
+		w.request.After = driver.Arrival{}
 	}
 	return v
 }
 
-func chainState(w *waiting) verdict {
+// chainState looks at the queue pair that a request is chained to. One that is not connected yet has received nothing
+// yet: it is waited for. One that is closed, or was never there, will receive nothing.
+func (w *waiting) chainState() verdict {
 	switch {
+	case w.after == nil:
+		return verdict(driver.Flushed)
 	case w.after.arrived.Load() >= w.request.After.Count:
 		return arrived
 	case w.after.phase().broken():

@@ -52,14 +52,10 @@ func (q *QueuePair) check(r *driver.Request) error {
 	return q.checkState(r)
 }
 
-// checkState lets requests pass in Error too: they are flushed. A chained request must name a queue pair that exists
-// now; what becomes of that one later is awaitArrival's to see.
+// checkState lets requests pass in Error too: they are flushed.
 func (q *QueuePair) checkState(r *driver.Request) error {
 	if phase := q.life.Load().phase(); phase < phaseReady {
 		return q.errorf("%v needs Ready, the queue pair is %v", r.Op, phase.state())
-	}
-	if r.After.Count > 0 && q.device.queuePair(r.After.Queue) == nil {
-		return q.errorf("%v is chained to queue pair %d, which does not exist", r.Op, r.After.Queue)
 	}
 	return nil
 }
@@ -95,7 +91,7 @@ func (q *QueuePair) keep(r *driver.Request) {
 	}
 	w := b.push(r, q.config.SendDepth)
 	if r.After.Count > 0 {
-		w.after = q.device.queuePair(r.After.Queue).life.Load()
+		w.after = q.device.presentLife(r.After.Queue)
 	}
 	if r.Flags.Has(driver.Inline) {
 		q.snapshot(w)

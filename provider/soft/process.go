@@ -41,11 +41,7 @@ func findLife(a address) *life {
 	if d == nil {
 		return nil
 	}
-	q := d.queuePair(a.number)
-	if q == nil {
-		return nil
-	}
-	if l := q.life.Load(); l.epoch == a.epoch {
+	if l := d.presentLife(a.number); l != nil && l.epoch == a.epoch {
 		return l
 	}
 	return nil

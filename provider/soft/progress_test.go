@@ -88,58 +88,6 @@ func TestPosterNeverPolls(t *testing.T) {
 	})
 }
 
-func TestChainsStartInOrder(t *testing.T) {
-	a, relay, c := newHost(t), newHost(t), newHost(t)
-	qa, in, out, qc := a.pair(), relay.pair(), relay.pair(), c.pair()
-	join(a, qa, relay, in)
-	join(relay, out, c, qc)
-	for i := range driver.Tag(3) {
-		receive(t, in, driver.Receive{Tag: 10 + i})
-		receive(t, qc, driver.Receive{Tag: i})
-	}
-	post(t, out,
-		driver.Request{Tag: 20, Op: driver.OpSend, After: driver.Arrival{Queue: in.Number(), Count: 2}},
-		driver.Request{Tag: 21, Op: driver.OpSend, After: driver.Arrival{Queue: in.Number(), Count: 1}},
-		driver.Request{Tag: 22, Op: driver.OpSend})
-	post(t, qa, driver.Request{Op: driver.OpSend})
-	relay.expect(10, driver.OpReceive, driver.OK)
-	relay.silent()
-	post(t, qa, driver.Request{Op: driver.OpSend})
-	got := map[driver.Tag]bool{}
-	for range 4 {
-		got[relay.next().Tag] = true
-	}
-	if !got[11] || !got[20] || !got[21] || !got[22] {
-		t.Errorf("completed %v", got)
-	}
-}
-
-// TestChainBreaks: a chained request whose arrival cannot come is flushed, and its queue pair fails.
-func TestChainBreaks(t *testing.T) {
-	for name, leave := range map[string]func(*link){
-		"reset":       func(l *link) { ok(l.a.t, l.qa.Reset(9)) },
-		"closed":      func(l *link) { ok(l.a.t, l.qa.Close()) },
-		"peer closed": func(l *link) { ok(l.b.t, l.qb.Close()) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			l := newLink(t)
-			out := l.a.pair()
-			join(l.a, out, l.b, l.b.pair())
-			post(t, out, driver.Request{Tag: 1, Op: driver.OpWrite, After: driver.Arrival{Queue: l.qa.Number(), Count: 1}})
-			l.a.silent()
-			leave(l)
-			for {
-				if c := l.a.next(); c.Tag != 9 {
-					if c.Tag != 1 || c.Status != driver.Flushed || out.State() != driver.Error {
-						t.Errorf("got %+v in state %v", c, out.State())
-					}
-					return
-				}
-			}
-		})
-	}
-}
-
 func TestWaitEndsInTime(t *testing.T) {
 	h := newHost(t)
 	for _, spin := range []time.Duration{0, time.Millisecond, time.Hour} {

@@ -44,6 +44,14 @@ func (d *Device) queuePair(number uint32) *QueuePair {
 	return d.pairs[number]
 }
 
+// presentLife returns the life that the open queue pair with a number is in, or nil if there is no such queue pair.
+func (d *Device) presentLife(number uint32) *life {
+	if q := d.queuePair(number); q != nil {
+		return q.life.Load()
+	}
+	return nil
+}
+
 func (d *Device) forgetPair(q *QueuePair) {
 	d.mu.Lock()
 	delete(d.pairs, q.number)

@@ -43,11 +43,11 @@ func (r *requester) find(key uint64) *region {
 
 // waiting is a request in the backlog.
 type waiting struct {
-	request driver.Request
-	more    []driver.Span // what request.More refers to; kept for reuse
-	inline  []byte        // room for taken; kept for reuse
-	taken   []byte        // the bytes of an Inline request, copied when it was posted; nil: use its spans
-	after   *life         // whose arrivals the request is chained to; nil: not chained, or they have come
+	request driver.Request // its After is zero as soon as the arrival has come
+	more    []driver.Span  // what request.More refers to; kept for reuse
+	inline  []byte         // room for taken; kept for reuse
+	taken   []byte         // the bytes of an Inline request, copied when it was posted; nil: use its spans
+	after   *life          // whose arrivals a chained request waits for; nil: of a queue pair that was not there
 }
 
 // backlog is a ring of requests that grows by doubling up to the queue pair's depth. Its entries keep their buffers, so

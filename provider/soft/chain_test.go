@@ -1,0 +1,115 @@
+package soft
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+func TestChainsStartInOrder(t *testing.T) {
+	a, relay, c := newHost(t), newHost(t), newHost(t)
+	qa, in, out, qc := a.pair(), relay.pair(), relay.pair(), c.pair()
+	join(a, qa, relay, in)
+	join(relay, out, c, qc)
+	for i := range driver.Tag(3) {
+		receive(t, in, driver.Receive{Tag: 10 + i})
+		receive(t, qc, driver.Receive{Tag: i})
+	}
+	post(t, out,
+		driver.Request{Tag: 20, Op: driver.OpSend, After: driver.Arrival{Queue: in.Number(), Count: 2}},
+		driver.Request{Tag: 21, Op: driver.OpSend, After: driver.Arrival{Queue: in.Number(), Count: 1}},
+		driver.Request{Tag: 22, Op: driver.OpSend})
+	post(t, qa, driver.Request{Op: driver.OpSend})
+	relay.expect(10, driver.OpReceive, driver.OK)
+	relay.silent()
+	post(t, qa, driver.Request{Op: driver.OpSend})
+	got := map[driver.Tag]bool{}
+	for range 4 {
+		got[relay.next().Tag] = true
+	}
+	if !got[11] || !got[20] || !got[21] || !got[22] {
+		t.Errorf("completed %v", got)
+	}
+}
+
+// TestChainBreaks: a chained request whose arrival cannot come is flushed, and its queue pair fails.
+func TestChainBreaks(t *testing.T) {
+	for name, leave := range map[string]func(*link){
+		"reset":       func(l *link) { ok(l.a.t, l.qa.Reset(9)) },
+		"closed":      func(l *link) { ok(l.a.t, l.qa.Close()) },
+		"peer closed": func(l *link) { ok(l.b.t, l.qb.Close()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLink(t)
+			out := l.a.pair()
+			join(l.a, out, l.b, l.b.pair())
+			post(t, out, driver.Request{Tag: 1, Op: driver.OpWrite, After: driver.Arrival{Queue: l.qa.Number(), Count: 1}})
+			l.a.silent()
+			leave(l)
+			for {
+				if c := l.a.next(); c.Tag != 9 {
+					if c.Tag != 1 || c.Status != driver.Flushed || out.State() != driver.Error {
+						t.Errorf("got %+v in state %v", c, out.State())
+					}
+					return
+				}
+			}
+		})
+	}
+}
+
+// TestChainToNobody: a request chained to a queue pair that is not there is taken, and flushed when its turn comes. What
+// is posted in front of it is carried out, what is behind it is flushed and not lost.
+func TestChainToNobody(t *testing.T) {
+	for name, number := range map[string]func(*host) uint32{
+		"unknown": func(*host) uint32 { return 1 << 30 },
+		"zero":    func(*host) uint32 { return 0 },
+		"closed": func(h *host) uint32 {
+			q := h.pair()
+			ok(h.t, q.Close())
+			return q.Number()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLink(t)
+			after := driver.Arrival{Queue: number(l.a), Count: 1}
+			post(t, l.qb, driver.Request{Tag: 9, Op: driver.OpSend})
+			post(t, l.qa,
+				driver.Request{Tag: 1, Op: driver.OpWrite},
+				driver.Request{Tag: 2, Op: driver.OpWrite, Flags: driver.Quiet, After: after},
+				driver.Request{Tag: 3, Op: driver.OpWrite})
+			l.a.expect(1, driver.OpWrite, driver.OK)
+			l.a.expect(2, driver.OpWrite, driver.Flushed)
+			l.a.expect(3, driver.OpWrite, driver.Flushed)
+			l.b.expect(9, driver.OpSend, driver.RetryExceeded)
+			if l.qa.State() != driver.Error || l.qb.State() != driver.Error {
+				t.Errorf("states are %v and %v, want Error", l.qa.State(), l.qb.State())
+			}
+		})
+	}
+}
+
+// TestChainWaitsForAConnection: a queue pair that is not connected yet merely has not received yet.
+func TestChainWaitsForAConnection(t *testing.T) {
+	l := newLink(t)
+	in, feed := l.a.pair(), l.b.pair()
+	post(t, l.qa, driver.Request{Tag: 1, Op: driver.OpWrite, After: driver.Arrival{Queue: in.Number(), Count: 1}})
+	l.a.silent()
+	ok(t, in.Connect(2, feed.Address()))
+	l.a.silent()
+	ok(t, feed.Connect(3, in.Address()))
+	l.a.expect(2, driver.OpConnect, driver.OK)
+	l.b.expect(3, driver.OpConnect, driver.OK)
+	receive(t, in, driver.Receive{Tag: 4})
+	l.a.silent()
+	post(t, feed, driver.Request{Tag: 5, Op: driver.OpSend})
+	got := map[driver.Tag]driver.Status{}
+	for range 2 {
+		c := l.a.next()
+		got[c.Tag] = c.Status
+	}
+	if want := map[driver.Tag]driver.Status{1: driver.OK, 4: driver.OK}; !maps.Equal(got, want) {
+		t.Errorf("completed %v, want %v", got, want)
+	}
+}
