@@ -95,9 +95,50 @@ func TestChainBreaksWithWhatItWaitsFor(t *testing.T) {
 		if len(tags) < 2 || tags[0] != 1 || tags[1] != 2 || bc.State() != driver.Error {
 			t.Errorf("%s: flushed %v, state %v", name, tags, bc.State())
 		}
-		if _, err := bc.Post([]driver.Request{{Op: driver.OpWrite, After: driver.Arrival{Queue: 77, Count: 1}}}); err == nil {
-			t.Error("a request may wait for a queue pair that is not there")
-		}
 		settled(t, f)
 	}
+}
+
+// A request that waits for a queue pair which is not there, or not any more, takes its own connection down when its turn
+// comes: not before, and without losing what stands behind it.
+func TestChainToNowhere(t *testing.T) {
+	for name, nowhere := range map[string]func(ba *queuePair) uint32{
+		"zero":    func(*queuePair) uint32 { return 0 },
+		"unknown": func(*queuePair) uint32 { return 77 },
+		"closed":  func(ba *queuePair) uint32 { must(t, ba.Close()); return ba.number },
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, _, b, c, _, ba, bc, cb := relay(t)
+			bc.must(t,
+				driver.Request{Tag: 1, Op: driver.OpSend, Span: b.span(0, 8)},
+				driver.Request{Tag: 2, Op: driver.OpWrite, After: driver.Arrival{Queue: nowhere(ba), Count: 1}},
+				driver.Request{Tag: 3, Op: driver.OpWrite})
+			b.want(driver.OpSend, driver.OK)
+			for tag := driver.Tag(2); tag <= 3; tag++ {
+				if got := b.want(driver.OpWrite, driver.Flushed); got.Tag != tag {
+					t.Errorf("tag %d was flushed, want %d", got.Tag, tag)
+				}
+			}
+			c.want(driver.OpReceive, driver.OK)
+			c.want(driver.OpReceive, driver.Flushed)
+			if bc.State() != driver.Error || cb.State() != driver.Error {
+				t.Errorf("states %v and %v", bc.State(), cb.State())
+			}
+			settled(t, f)
+		})
+	}
+}
+
+// A queue pair that has not connected yet has only not received yet.
+func TestChainWaitsForANewQueuePair(t *testing.T) {
+	f, a, b, c, _, _, bc, _ := relay(t)
+	late, peer := b.pair(), a.pair()
+	late.mustReceive(t, driver.Receive{Span: b.span(0, 8)})
+	bc.must(t, driver.Request{Op: driver.OpSend, Span: b.span(0, 8), After: driver.Arrival{Queue: late.number, Count: 1}})
+	c.nothing()
+	join(a, b, peer, late)
+	c.nothing()
+	peer.must(t, driver.Request{Op: driver.OpSend, Span: a.span(0, 8)})
+	c.want(driver.OpReceive, driver.OK)
+	settled(t, f)
 }

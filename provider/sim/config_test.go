@@ -100,7 +100,6 @@ func TestBadRequests(t *testing.T) {
 		"no bytes":  {Op: driver.OpRead, Flags: driver.Inline, Span: a.span(0, 8)},
 		"5 spans":   {Op: driver.OpWrite, More: make([]driver.Span, 4)},
 		"limit of":  {Op: driver.OpWrite, Span: driver.Span{Length: 1 << 31}},
-		"pair 99":   {Op: driver.OpWrite, After: driver.Arrival{Queue: 99, Count: 1}},
 	} {
 		n, err := qa.Post([]driver.Request{good, r, good})
 		wantError(t, err, word, "request 1", "of a")

@@ -97,8 +97,6 @@ func (q *queuePair) check(r *driver.Request) error {
 		return fmt.Errorf("%d bytes are above the inline limit of %d", bytes, q.maxInline)
 	case r.Op.IsAtomic() && bytes != 8:
 		return fmt.Errorf("an atomic works on 8 bytes, not on %d", bytes)
-	case r.After.Count > 0 && q.device.pair(r.After.Queue) == nil:
-		return fmt.Errorf("it waits for queue pair %d, which %s does not have", r.After.Queue, q.device.node.name)
 	}
 	return nil
 }
@@ -190,7 +188,8 @@ func (q *queuePair) failLocally(r *request) {
 }
 
 // arrivalCame reports whether a chained request may start. If not, the queue pair is told when to look again; if it
-// never may, it ends as Flushed.
+// never may, because what it waits for broke, was closed or never existed, it ends as Flushed. A queue pair that is New or
+// Connecting only has not received anything yet.
 func (q *queuePair) arrivalCame(r *request) bool {
 	target := q.device.pair(r.after.Queue)
 	switch {
