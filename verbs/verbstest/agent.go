@@ -2,11 +2,7 @@ package verbstest
 
 import (
 	"fmt"
-	"runtime"
-	"slices"
-	"sync/atomic"
 	"syscall"
-	"unsafe"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/loop"
@@ -34,10 +30,10 @@ type agent struct {
 	ended     []verbs.Completion // and not yet taken, in the order they came
 	waiting   []waiting
 	turns     uint64
-	snapshots map[int][]uint64  // words of a memory, by its number
-	armed     map[verbs.Tag]int // which memory to snapshot when the completion with the tag comes
-	bytes     table[[]byte]     // of each memory; those mapped here outlive it
-	mapped    [][]byte          // pages to unmap in the end
+	snapshots map[int]snapshot       // by the number of the memory
+	armed     map[verbs.Tag]Snapshot // what to take when the completion with the tag comes
+	bytes     table[[]byte]          // of each memory; those mapped here outlive it
+	mapped    [][]byte               // pages to unmap in the end
 }
 
 // waiting is an Until whose condition did not hold yet.
@@ -52,7 +48,7 @@ func newAgent(name string, open func() (driver.Device, error), config EndConfig)
 	if err != nil {
 		return nil, fmt.Errorf("%s: open device: %w", name, err)
 	}
-	a := &agent{name: name, another: open, snapshots: map[int][]uint64{}, armed: map[verbs.Tag]int{}}
+	a := &agent{name: name, another: open, snapshots: map[int]snapshot{}, armed: map[verbs.Tag]Snapshot{}}
 	if a.device, err = verbs.Open(inner); err != nil {
 		return nil, err
 	}
@@ -87,10 +83,9 @@ func (a *agent) begin(c Command, reply func(Result, error)) {
 
 // Step implements loop.Machine: it keeps the completion until a test takes it.
 func (a *agent) Step(c *verbs.Completion) {
-	if id, ok := a.armed[c.Tag]; ok && (c.Op == verbs.OpQueueAccess || c.Op == verbs.OpMemoryAccess) {
+	if s, ok := a.armed[c.Tag]; ok && (c.Op == verbs.OpQueueAccess || c.Op == verbs.OpMemoryAccess) {
 		delete(a.armed, c.Tag)
-		a.snapshot(id)
-		a.linger(id)
+		a.snapshot(s)
 	}
 	a.ended = append(a.ended, *c)
 }
@@ -165,31 +160,3 @@ func (t *table[T]) get(id int) (item T, err error) {
 }
 
 func (a *agent) domain(id int) (*verbs.Domain, error) { return a.domains.get(max(id, 1)) }
-
-// snapshot keeps what a memory holds now.
-func (a *agent) snapshot(id int) {
-	if b, err := a.bytes.get(id); err == nil {
-		a.snapshots[id] = words(b)
-	}
-}
-
-// linger lets peers run for a while before this end does anything else, or until the memory differs from its snapshot.
-// If whoever changed the access did not finish before it said so, it will not finish meanwhile either.
-func (a *agent) linger(id int) {
-	before := a.snapshots[id]
-	for range 50 {
-		runtime.Gosched()
-		if !slices.Equal(words(a.bytes.items[id-1]), before) {
-			return
-		}
-	}
-}
-
-// words reads a whole memory the way that words written by peers are read.
-func words(b []byte) []uint64 {
-	list := make([]uint64, len(b)/8)
-	for i := range list {
-		list[i] = atomic.LoadUint64((*uint64)(unsafe.Pointer(&b[8*i])))
-	}
-	return list
-}

@@ -2,7 +2,6 @@ package verbstest
 
 import (
 	"encoding/binary"
-	"fmt"
 	"hash/crc64"
 	"runtime"
 	"sync/atomic"
@@ -101,29 +100,6 @@ func (c Checksum) carryOut(a *agent) (Result, error) {
 var crcTable = crc64.MakeTable(crc64.ECMA)
 
 func checksum(b []byte) uint64 { return crc64.Checksum(b, crcTable) }
-
-// Changed compares a memory with its snapshot. Result: Count, how many words differ; Text names the first.
-type Changed struct{ Memory int }
-
-func (c Changed) carryOut(a *agent) (Result, error) {
-	b, err := a.bytes.get(c.Memory)
-	if err != nil {
-		return Result{}, err
-	}
-	before, ok := a.snapshots[c.Memory]
-	if !ok {
-		return Result{}, fmt.Errorf("verbstest: memory %d has no snapshot", c.Memory)
-	}
-	var r Result
-	for i, now := range words(b) {
-		if now != before[i] {
-			if r.Count++; r.Count == 1 {
-				r.Text = []string{fmt.Sprintf("word %d was %d, is %d", i, before[i], now)}
-			}
-		}
-	}
-	return r, nil
-}
 
 // CPUAdd adds one to a word with the CPU's own atomics, Times times.
 type CPUAdd struct {

@@ -118,12 +118,12 @@ const (
 	APool
 )
 
-// Close closes an object. What a test leaves open is closed with the end. With Snapshot, the content of a memory of own
-// pages is kept as it is when Close has returned; Changed compares with it.
+// Close closes an object. What a test leaves open is closed with the end. Snapshot, which must be of
+// own pages, is taken when Close has returned; Changed compares with it.
 type Close struct {
 	Kind     Object
 	ID       int
-	Snapshot bool
+	Snapshot Snapshot
 }
 
 func (c Close) carryOut(a *agent) (Result, error) {
@@ -132,9 +132,8 @@ func (c Close) carryOut(a *agent) (Result, error) {
 		return Result{}, err
 	}
 	err = object.Close()
-	if c.Snapshot {
-		a.snapshot(c.ID)
-		a.linger(c.ID)
+	if c.Snapshot.Memory != 0 {
+		a.snapshot(c.Snapshot)
 	}
 	return Result{}, err
 }

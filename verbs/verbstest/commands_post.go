@@ -99,13 +99,13 @@ func (c PostPool) carryOut(a *agent) (Result, error) {
 	return Result{Count: n, Room: s.Room()}, err
 }
 
-// SetQueueAccess changes a queue pair's gate. If Snapshot names a memory, its content is kept in the very step in which
-// the change completes; Changed compares with it.
+// SetQueueAccess changes a queue pair's gate. Snapshot is taken in the very step in which the change completes; Changed
+// compares with it.
 type SetQueueAccess struct {
 	Pair     int
 	Tag      uint64
 	Access   verbs.Access
-	Snapshot int
+	Snapshot Snapshot
 }
 
 func (c SetQueueAccess) carryOut(a *agent) (Result, error) {
@@ -117,9 +117,9 @@ func (c SetQueueAccess) carryOut(a *agent) (Result, error) {
 	return Result{}, q.SetAccess(a.port.Tag(c.Tag), c.Access)
 }
 
-func (a *agent) arm(tag uint64, snapshot int) {
-	if snapshot != 0 {
-		a.armed[verbs.Tag(tag)] = snapshot
+func (a *agent) arm(tag uint64, s Snapshot) {
+	if s.Memory != 0 {
+		a.armed[verbs.Tag(tag)] = s
 	}
 }
 
@@ -129,7 +129,7 @@ type SetMemoryAccess struct {
 	Memory   int
 	Tag      uint64
 	Access   verbs.Access
-	Snapshot int
+	Snapshot Snapshot
 }
 
 func (c SetMemoryAccess) carryOut(a *agent) (Result, error) {

@@ -90,29 +90,21 @@ func (p *pair) reset() {
 	p.address = p.inspect().Address
 }
 
-// setAccess changes the pair's gate and waits for the completion; the content of snapshot, if not nil, is kept then.
-func (p *pair) setAccess(access verbs.Access, snapshot *mem) {
+// setAccess changes the pair's gate and waits for the completion; the snapshot is taken then.
+func (p *pair) setAccess(access verbs.Access, snapshot Snapshot) {
 	t := p.node.t
 	t.Helper()
 	tag := t.tag()
-	c := SetQueueAccess{Pair: p.id, Tag: tag, Access: access}
-	if snapshot != nil {
-		c.Snapshot = snapshot.id
-	}
-	p.node.do(c)
+	p.node.do(SetQueueAccess{Pair: p.id, Tag: tag, Access: access, Snapshot: snapshot})
 	t.must(p.control(verbs.OpQueueAccess, tag), verbs.OK, "set access of %v to %v", p, access)
 }
 
-// setAccess changes the memory's gate and waits for the completion.
-func (m *mem) setAccess(access verbs.Access, snapshot *mem) {
+// setAccess changes the memory's gate and waits for the completion; the snapshot is taken then.
+func (m *mem) setAccess(access verbs.Access, snapshot Snapshot) {
 	t := m.node.t
 	t.Helper()
 	tag := t.tag()
-	c := SetMemoryAccess{Memory: m.id, Tag: tag, Access: access}
-	if snapshot != nil {
-		c.Snapshot = snapshot.id
-	}
-	m.node.do(c)
+	m.node.do(SetMemoryAccess{Memory: m.id, Tag: tag, Access: access, Snapshot: snapshot})
 	done := m.node.take(0, Controls, 1)[0]
 	if done.Op != verbs.OpMemoryAccess || done.Tag != verbs.Tag(tag) || done.Status != verbs.OK {
 		t.Fatalf("set access of memory to %v completed as %+v", access, done)

@@ -45,8 +45,8 @@ func (c StreamState) carryOut(a *agent) (Result, error) {
 // again. Result: ID.
 //
 // Round number i uses slot i modulo Slots of the source memory: what the requests' spans say is shifted by Stride for
-// each slot. If Stamp is not 0, every word of the slot holds i × Stamp when the round is posted. There must be more slots
-// than rounds can be outstanding.
+// each slot. If Stamp is not 0, every word of the slot (with StampLast, only the last one) holds i × Stamp when the round
+// is posted. There must be more slots than rounds can be outstanding.
 type Stream struct {
 	Pair         int
 	Round        []verbs.Request // tags are set by the stream
@@ -57,6 +57,7 @@ type Stream struct {
 	RemoteStride uint64 // the remote spans move on by this much each round,
 	RemoteSlots  uint64 // and are back where they were after so many rounds; 0: they stay
 	Stamp        uint64
+	StampLast    bool // takes no time, so that the stream does hardly anything but write
 }
 
 type stream struct {
@@ -109,11 +110,7 @@ func (s *stream) refill() {
 
 func (s *stream) post() {
 	shift := s.slotShift()
-	if s.Stamp != 0 {
-		for offset := shift; offset < shift+s.Stride; offset += 8 {
-			s.source.Store64(offset, s.posted*s.Stamp)
-		}
-	}
+	s.stamp(shift)
 	for j := range s.Round {
 		r := s.Round[j]
 		r.Tag = s.port.Tag(s.posted*uint64(len(s.Round)) + uint64(j))
@@ -130,6 +127,17 @@ func (s *stream) post() {
 		}
 	}
 	s.posted++
+}
+
+// stamp numbers the words of the slot at an offset.
+func (s *stream) stamp(slot int) {
+	first := slot
+	if s.StampLast {
+		first = slot + s.Stride - 8
+	}
+	for offset := first; s.Stamp != 0 && offset < slot+s.Stride; offset += 8 {
+		s.source.Store64(offset, s.posted*s.Stamp)
+	}
 }
 
 func (s *stream) slotShift() int {

@@ -213,7 +213,7 @@ func testZeroBytes(t *T) {
 		t.statuses(op.String()+" of nothing", w.qa.requests(1), verbs.OK)
 	}
 	t.inOrder(w.qb.receives(2), verbs.OK)
-	w.qb.setAccess(verbs.RemoteRead, nil)
+	w.qb.setAccess(verbs.RemoteRead, Snapshot{})
 	w.qa.post(request(verbs.OpWrite, 0, nowhere, nothing))
 	if c := w.qa.requests(1)[0]; !c.Status.Refused() {
 		t.Fatalf("a Write of nothing through a queue pair that does not allow Writes ended %v", c.Status)

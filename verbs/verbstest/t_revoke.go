@@ -24,19 +24,26 @@ type revocation struct {
 	qa, qb *pair
 	ma     *mem
 	target *mem
+	slot   int   // bytes of one write
 	side   *pair // another connection between the two, for traffic that lets time pass
 	sideB  *pair
 }
 
+// How large a write is. Where ends run in parallel it takes much longer than a snapshot, so that one that was under way
+// when the access changed, and lands all the same, is caught in the act. In a simulator time stands still for a snapshot.
 const (
-	revokeSlot  = 4096 // bytes of one write
-	revokeSlots = 8    // of the target
+	revokeSlotParallel = 256 << 10
+	revokeSlotInTurn   = 4 << 10
+	revokeSlots        = 8 // of the target
 )
 
 func (t *T) revocation() *revocation {
 	t.Helper()
-	r := &revocation{t: t, a: t.open("a"), b: t.open("b")}
-	r.ma = r.a.memory(20*revokeSlot, verbs.RemoteAll)
+	r := &revocation{t: t, a: t.open("a"), b: t.open("b"), slot: revokeSlotInTurn}
+	if t.can.Has&Preemptive != 0 {
+		r.slot = revokeSlotParallel
+	}
+	r.ma = r.a.memory(20*r.slot, verbs.RemoteAll)
 	config := OpenPair{SendDepth: 16, Access: verbs.RemoteAll}
 	r.qa, r.qb, r.side, r.sideB = r.a.pair(config), r.b.pair(config), r.a.pair(config), r.b.pair(config)
 	t.connect(r.qa, r.qb)
@@ -47,12 +54,15 @@ func (t *T) revocation() *revocation {
 // writes starts the stream, and waits until it has done n rounds.
 func (r *revocation) writes(n uint64) *flow {
 	r.t.Helper()
-	flow := r.a.stream(Stream{Pair: r.qa.id, Memory: r.ma.id, Slots: 20, Stride: revokeSlot, Stamp: 1,
-		RemoteStride: revokeSlot, RemoteSlots: revokeSlots,
-		Round: []verbs.Request{request(verbs.OpWrite, 0, r.ma.span(0, revokeSlot), r.target.remote(0, revokeSlot))}})
+	flow := r.a.stream(Stream{Pair: r.qa.id, Memory: r.ma.id, Slots: 20, Stride: r.slot, Stamp: 1, StampLast: true,
+		RemoteStride: uint64(r.slot), RemoteSlots: revokeSlots,
+		Round: []verbs.Request{request(verbs.OpWrite, 0, r.ma.span(0, r.slot), r.target.remote(0, r.slot))}})
 	flow.reaches(n)
 	return flow
 }
+
+// snapshot is of the words that the writes write last.
+func (r *revocation) snapshot() Snapshot { return Snapshot{r.target.id, r.slot} }
 
 // holds checks the postcondition: the writer was refused, and after a lot has happened the target's memory still is as
 // it was at the completion.
@@ -82,26 +92,26 @@ func (r *revocation) reconnect() {
 // When a queue pair's SetAccess completes, nothing that only the old access allowed can land any more.
 func testRevokeQueue(t *T) {
 	r := t.revocation()
-	r.target = r.b.memory(revokeSlots*revokeSlot, verbs.RemoteAll)
+	r.target = r.b.memory(revokeSlots*r.slot, verbs.RemoteAll)
 	for i := range t.can.Repeat {
 		flow := r.writes(uint64(1 + 3*i%17))
-		r.qb.setAccess(verbs.RemoteRead|verbs.RemoteAtomic, r.target)
+		r.qb.setAccess(verbs.RemoteRead|verbs.RemoteAtomic, r.snapshot())
 		r.holds(flow)
 		r.reconnect()
-		r.qb.setAccess(verbs.RemoteAll, nil)
+		r.qb.setAccess(verbs.RemoteAll, Snapshot{})
 	}
 }
 
 // When a memory's SetAccess completes, nothing that only the old access allowed can land any more.
 func testRevokeMemory(t *T) {
 	r := t.revocation()
-	r.target = r.b.memory(revokeSlots*revokeSlot, verbs.RemoteAll)
+	r.target = r.b.memory(revokeSlots*r.slot, verbs.RemoteAll)
 	for i := range t.can.Repeat {
 		flow := r.writes(uint64(1 + 3*i%17))
-		r.target.setAccess(verbs.RemoteRead, r.target)
+		r.target.setAccess(verbs.RemoteRead, r.snapshot())
 		r.holds(flow)
 		r.reconnect()
-		r.target.setAccess(verbs.RemoteAll, nil)
+		r.target.setAccess(verbs.RemoteAll, Snapshot{})
 	}
 }
 
@@ -110,10 +120,10 @@ func testRevokeMemory(t *T) {
 func testRevokeClose(t *T) {
 	r := t.revocation()
 	for i := range t.can.Repeat {
-		opened := r.b.do(OpenMemory{Size: revokeSlots * revokeSlot, Access: verbs.RemoteAll, OwnPages: true})
+		opened := r.b.do(OpenMemory{Size: revokeSlots * r.slot, Access: verbs.RemoteAll, OwnPages: true})
 		r.target = &mem{node: r.b, id: opened.ID, region: opened.Region}
 		flow := r.writes(uint64(1 + 3*i%17))
-		r.b.do(Close{Kind: AMemory, ID: r.target.id, Snapshot: true})
+		r.b.do(Close{Kind: AMemory, ID: r.target.id, Snapshot: r.snapshot()})
 		r.holds(flow)
 		r.reconnect()
 	}
@@ -123,16 +133,16 @@ func testRevokeClose(t *T) {
 func testGrantAgain(t *T) {
 	w := t.wireWith(OpenPair{})
 	write := request(verbs.OpWrite, 0, w.ma.span(0, 8), w.mb.remote(0, 8))
-	w.qb.setAccess(verbs.RemoteWrite, nil)
+	w.qb.setAccess(verbs.RemoteWrite, Snapshot{})
 	w.qa.post(write)
 	t.statuses("write that was granted", w.qa.requests(1), verbs.OK)
-	w.qb.setAccess(0, nil)
+	w.qb.setAccess(0, Snapshot{})
 	w.qa.post(write)
 	if c := w.qa.requests(1)[0]; !c.Status.Refused() {
 		t.Fatalf("write that was revoked ended %v", c.Status)
 	}
 	w.reconnect()
-	w.qb.setAccess(verbs.RemoteWrite, nil)
+	w.qb.setAccess(verbs.RemoteWrite, Snapshot{})
 	w.qa.post(write)
 	t.statuses("write that was granted again", w.qa.requests(1), verbs.OK)
 }
@@ -140,7 +150,7 @@ func testGrantAgain(t *T) {
 // Access outlives a Reset: what was revoked stays revoked, what was granted stays granted.
 func testAccessOutlivesReset(t *T) {
 	w := t.wire()
-	w.qb.setAccess(verbs.RemoteRead, nil)
+	w.qb.setAccess(verbs.RemoteRead, Snapshot{})
 	w.reconnect()
 	w.qa.post(request(verbs.OpRead, 0, w.ma.span(0, 8), w.mb.remote(0, 8)),
 		request(verbs.OpWrite, 1, w.ma.span(0, 8), w.mb.remote(0, 8)))
@@ -157,7 +167,7 @@ func testPartialRevoke(t *T) {
 		Round: []verbs.Request{request(verbs.OpRead, 0, w.ma.span(0, 512), w.mb.remote(0, 512))}})
 	for i := range 10 {
 		flow.reaches(uint64(50 * i))
-		w.qb.setAccess([]verbs.Access{verbs.RemoteRead, verbs.RemoteAll}[i%2], nil)
+		w.qb.setAccess([]verbs.Access{verbs.RemoteRead, verbs.RemoteAll}[i%2], Snapshot{})
 	}
 	flow.reaches(flow.state().Rounds + 50)
 	flow.stop()
@@ -171,7 +181,7 @@ func testAccessEarly(t *T) {
 	a, b := t.open("a"), t.open("b")
 	ma, mb := a.memory(64, 0), b.memory(64, verbs.RemoteAll)
 	qa, qb := a.pair(OpenPair{}), b.pair(OpenPair{})
-	qb.setAccess(verbs.RemoteWrite, nil)
+	qb.setAccess(verbs.RemoteWrite, Snapshot{})
 	t.connect(qa, qb)
 	qa.post(request(verbs.OpWrite, 0, ma.span(0, 8), mb.remote(0, 8)))
 	t.statuses("write", qa.requests(1), verbs.OK)
@@ -180,7 +190,7 @@ func testAccessEarly(t *T) {
 		t.Fatalf("read that was never granted ended %v", c.Status)
 	}
 	qb.untilState(verbs.Error)
-	qb.setAccess(0, nil)
+	qb.setAccess(0, Snapshot{})
 	qb.close()
 	b.refuses(SetQueueAccess{Pair: qb.id, Tag: 1}, verbs.ErrClosed)
 }
