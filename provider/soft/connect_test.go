@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -83,13 +84,17 @@ func TestOldAddressesLeadNowhere(t *testing.T) {
 	b.expect(2, driver.OpConnect, driver.RetryExceeded)
 }
 
-func TestConnectRefusesForeignAddresses(t *testing.T) {
+// TestConnectRefusesWhatCannotBeAPeer: addresses of nothing, of another process, and of the queue pair itself, in this
+// life and in an earlier one.
+func TestConnectRefusesWhatCannotBeAPeer(t *testing.T) {
 	h := newHost(t)
 	q := h.pair()
+	old := q.Address()
+	ok(t, q.Reset(1))
 	foreign := address{process: process.identity + 1, device: 1, number: 1, epoch: 1}
-	for _, text := range []driver.Address{"", "tcp:1", driver.Address(foreign.String())} {
-		if err := q.Connect(1, text); err == nil {
-			t.Errorf("connecting to %q went well", text)
+	for _, peer := range []driver.Address{"", "tcp:1", driver.Address(foreign.String()), old, q.Address()} {
+		if err := q.Connect(1, peer); !errors.Is(err, driver.ErrArgument) {
+			t.Errorf("connecting to %q: %v", peer, err)
 		}
 	}
 	if q.State() != driver.New {

@@ -27,13 +27,9 @@ type grant struct {
 
 // Connect names the peer. It completes when the peer has named this queue pair too, or has not within PeerTimeout.
 func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
-	a, err := parseAddress(peer)
+	a, err := q.checkPeer(peer)
 	if err != nil {
 		return err
-	}
-	if a.process != process.identity {
-		return fmt.Errorf("soft: connect to %s: it is in another process than %v: %w", peer, process.identity,
-			driver.ErrArgument)
 	}
 	if err := q.enter(); err != nil {
 		return err
@@ -55,6 +51,22 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	}
 	q.enlist()
 	return nil
+}
+
+// checkPeer parses the address of a peer, and refuses one that no Connect can reach. A queue pair is no peer of its own,
+// in whatever life: two of one device may connect.
+func (q *QueuePair) checkPeer(peer driver.Address) (address, error) {
+	a, err := parseAddress(peer)
+	switch {
+	case err != nil:
+		return a, err
+	case a.process != process.identity:
+		return a, fmt.Errorf("soft: connect to %s: it is in another process than %v: %w", peer, process.identity,
+			driver.ErrArgument)
+	case a.device == q.device.identity && a.number == q.number:
+		return a, fmt.Errorf("soft: connect to %s: a queue pair cannot connect to itself: %w", peer, driver.ErrArgument)
+	}
+	return a, nil
 }
 
 // turnConnect completes a Connect whose outcome is known. A peer that was never there, is gone or has named somebody else
