@@ -177,8 +177,8 @@ func (b *Blocking) FetchAdd(ctx context.Context, q *verbs.QueuePair, old Word, a
 }
 
 func (b *Blocking) atomic(ctx context.Context, old Word, start func(tag verbs.Tag, into verbs.Span) error) (uint64, error) {
-	if old.Memory == nil {
-		return 0, fmt.Errorf("atomic: Word.Memory is nil: %w", ErrArgument)
+	if old.Memory == nil || old.Memory.Bytes() == nil {
+		return 0, fmt.Errorf("atomic: Word.Memory is nil, or has no bytes: %w", ErrArgument)
 	}
 	into := old.Memory.Span(old.Offset, 8)
 	if err := b.do(ctx, func(tag verbs.Tag) error { return start(tag, into) }); err != nil {

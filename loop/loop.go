@@ -153,9 +153,7 @@ func (l *Loop) turn() (int, error) {
 	done := l.mailbox.run()
 	n, err := l.stepCompletions()
 	done += n + l.stepTimers()
-	for _, s := range l.machines.scanners {
-		s.scanner.Scan(l.now)
-	}
+	l.machines.scan(l.now)
 	if failed := l.queue.Flush(); err == nil {
 		err = failed
 	}
@@ -213,18 +211,17 @@ func (l *Loop) Err() error {
 // Next is when the loop wants a turn even if nothing happens.
 func (l *Loop) Next() clock.Time {
 	next := l.timers.next()
-	if len(l.machines.scanners) > 0 && !l.driven {
+	if l.Scans() && !l.driven {
 		next = min(next, l.now.Add(l.config.ScanEvery))
 	}
 	return next
 }
 
 // Scans reports whether one of the machines is a Scanner.
-func (l *Loop) Scans() bool { return len(l.machines.scanners) > 0 }
+func (l *Loop) Scans() bool { return l.machines.scanning > 0 }
 
 // Do has f run on the loop, during its next turn. It may be called from any goroutine, and does not wait for f. It fails
-// with ErrFull if the mailbox is full, ErrClosed after Close, and with Err if the loop's goroutine has failed. What the
-// loop has not run when it is closed is dropped.
+// with ErrFull if the mailbox is full, ErrClosed after Close, and with Err if the loop's goroutine has failed.
 func (l *Loop) Do(f func()) error {
 	if f == nil {
 		return fmt.Errorf("do: the function is nil: %w", ErrArgument)

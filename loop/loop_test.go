@@ -257,6 +257,16 @@ func TestDoRunsOnTheLoopAndWakes(t *testing.T) {
 	}
 }
 
+func TestCloseRunsWhatDoAccepted(t *testing.T) {
+	r := newRig(t, Config{})
+	ran := false
+	check(t, r.Do(func() { ran = true }))
+	check(t, r.Close())
+	if !ran {
+		t.Error("Do accepted a function, and Close dropped it")
+	}
+}
+
 func TestWaitingPolicies(t *testing.T) {
 	for _, c := range []struct {
 		policy Waiting
@@ -370,6 +380,9 @@ func TestCloseStopsItsGoroutine(t *testing.T) {
 	if err := r.Do(func() {}); !errors.Is(err, ErrClosed) {
 		t.Errorf("Do after Close: %v", err)
 	}
+	if err := r.Start(); !errors.Is(err, ErrClosed) {
+		t.Errorf("Start after Close: %v", err)
+	}
 	if _, err := r.Turn(); !errors.Is(err, ErrClosed) {
 		t.Errorf("Turn after Close: %v", err)
 	}
@@ -433,25 +446,38 @@ func TestMissingArguments(t *testing.T) {
 	}
 }
 
-// A scanner that removes itself disturbs no other.
+// A scanner that removes itself or others disturbs nobody else: each of the rest looks once a turn.
 func TestScannersMayGo(t *testing.T) {
 	r := newRig(t, Config{})
-	scanned := [3]int{}
-	var ports [3]Port
+	const n = 9
+	var scanned [n]int
+	var ports [n]Port
 	for i := range ports {
 		var err error
 		ports[i], err = r.Add(scanFunc(func() {
 			scanned[i]++
-			ports[0].Remove()
+			if i%3 == 0 {
+				ports[i].Remove()
+				ports[i+1].Remove() // the next one, before its look
+			}
 		}))
 		check(t, err)
 	}
-	for range 2 {
+	for range 3 {
 		_, err := r.Turn()
 		check(t, err)
 	}
-	if scanned != [3]int{1, 2, 2} {
+	if scanned != [n]int{1, 0, 3, 1, 0, 3, 1, 0, 3} {
 		t.Errorf("scanned %v times", scanned)
+	}
+	ports[2].Remove()
+	ports[5].Remove()
+	if !r.Scans() {
+		t.Error("one is left, and the loop does not scan")
+	}
+	ports[8].Remove()
+	if r.Scans() {
+		t.Error("nobody is left, and the loop scans")
 	}
 }
 

@@ -2,9 +2,9 @@ package loop
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
+	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -60,21 +60,24 @@ func (p Port) Remove() {
 
 // machines finds machines by owner number, in constant time.
 type machines struct {
-	byOwner  []Machine // index 0 is nobody
-	vacant   []uint16  // used again in the order they were freed, so that a late completion meets nobody for long
-	scanners []scanner
+	byOwner  []place  // index 0 is nobody
+	vacant   []uint16 // used again in the order they were freed, so that a late completion meets nobody for long
+	scanners []Scanner
+	owners   []uint16 // of the scanners
+	scanning int      // scanners that are not nil
 }
 
-type scanner struct {
-	owner   uint16
-	scanner Scanner
+// place is a machine, and where it stands among the scanners, plus one; 0: it is none.
+type place struct {
+	machine Machine
+	scanner int
 }
 
 func (ms *machines) find(owner uint16) Machine {
 	if int(owner) >= len(ms.byOwner) {
 		return nil
 	}
-	return ms.byOwner[owner]
+	return ms.byOwner[owner].machine
 }
 
 func (ms *machines) add(m Machine) (uint16, error) {
@@ -82,19 +85,21 @@ func (ms *machines) add(m Machine) (uint16, error) {
 	if err != nil {
 		return 0, err
 	}
-	ms.byOwner[owner] = m
+	ms.byOwner[owner] = place{machine: m}
 	if s, ok := m.(Scanner); ok {
-		ms.scanners = append(ms.scanners, scanner{owner, s})
+		ms.scanners, ms.owners = append(ms.scanners, s), append(ms.owners, owner)
+		ms.byOwner[owner].scanner = len(ms.scanners)
+		ms.scanning++
 	}
 	return owner, nil
 }
 
 func (ms *machines) number() (uint16, error) {
 	if len(ms.byOwner) == 0 {
-		ms.byOwner = make([]Machine, 1, 4)
+		ms.byOwner = make([]place, 1, 4)
 	}
 	if len(ms.byOwner) <= MaxMachines {
-		ms.byOwner = append(ms.byOwner, nil)
+		ms.byOwner = append(ms.byOwner, place{})
 		return uint16(len(ms.byOwner) - 1), nil
 	}
 	if len(ms.vacant) == 0 {
@@ -109,8 +114,37 @@ func (ms *machines) remove(owner uint16) {
 	if ms.find(owner) == nil {
 		return
 	}
-	ms.byOwner[owner] = nil
+	if at := ms.byOwner[owner].scanner; at > 0 {
+		ms.scanners[at-1] = nil // a hole, because a scan may be under way; the next one closes it
+		ms.scanning--
+	}
+	ms.byOwner[owner] = place{}
 	ms.vacant = append(ms.vacant, owner)
-	// A new slice: the loop may be in the middle of the old one.
-	ms.scanners = slices.DeleteFunc(slices.Clone(ms.scanners), func(s scanner) bool { return s.owner == owner })
+}
+
+// scan lets every scanner look, and closes the holes that removed ones have left. A scanner that is added meanwhile has
+// its first look in the next turn.
+func (ms *machines) scan(now clock.Time) {
+	if ms.scanning < len(ms.scanners) {
+		ms.closeHoles()
+	}
+	for i := range len(ms.scanners) {
+		if s := ms.scanners[i]; s != nil {
+			s.Scan(now)
+		}
+	}
+}
+
+func (ms *machines) closeHoles() {
+	kept := 0
+	for i, s := range ms.scanners {
+		if s == nil {
+			continue
+		}
+		ms.scanners[kept], ms.owners[kept] = s, ms.owners[i]
+		kept++
+		ms.byOwner[ms.owners[i]].scanner = kept
+	}
+	clear(ms.scanners[kept:])
+	ms.scanners, ms.owners = ms.scanners[:kept], ms.owners[:kept]
 }

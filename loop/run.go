@@ -115,8 +115,8 @@ func (l *Loop) runOwn(ctx context.Context) {
 	}
 }
 
-// Close ends the loop: it stops the goroutine that Start made, waits for it, and returns what that failed with. The
-// completion queue stays open. It fails with ErrBusy while somebody else runs the loop, and from inside a turn: from a
+// Close ends the loop: it stops the goroutine that Start made, waits for it, runs what Do has accepted by then, and
+// returns what the goroutine failed with. The completion queue stays open. It fails with ErrBusy while somebody else runs the loop, and from inside a turn: from a
 // Step, a Scan or a function given to Do, of this loop or another. A second Close does nothing.
 func (l *Loop) Close() error {
 	if l.isClosed.Load() {
@@ -134,6 +134,7 @@ func (l *Loop) Close() error {
 	}
 	defer l.release()
 	l.isClosed.Store(true)
+	l.mailbox.run() // what Do has accepted is not lost
 	l.queue.Detach()
 	return l.Err()
 }

@@ -2,6 +2,7 @@ package verbs
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync/atomic"
 	"time"
@@ -33,7 +34,7 @@ type CompletionQueue struct {
 type member struct {
 	pair       *QueuePair
 	pool       *SharedReceives
-	generation uint8 // counts reuse, so that a late completion for a closed member is recognised
+	generation uint16 // counts reuse, so that a late completion for a closed member is recognised
 }
 
 // stager has something to hand to the NIC.
@@ -79,7 +80,8 @@ func (c *CompletionQueue) Flush() error {
 }
 
 // Poll flushes, then moves completions to the front of into and says how many. It never blocks. Completions of one
-// queue pair's requests come in posting order, and so do those of its receives. It fails with ErrClosed after Close.
+// queue pair's requests come in posting order, and so do those of its receives. It fails with ErrClosed after Close, and
+// when the device has died.
 func (c *CompletionQueue) Poll(into []Completion) (int, error) {
 	if c.isClosed {
 		return 0, fail(c, ErrClosed, "poll")
@@ -90,6 +92,9 @@ func (c *CompletionQueue) Poll(into []Completion) (int, error) {
 		}
 	}
 	n, err := c.driver.Poll(into)
+	if errors.Is(err, ErrClosed) {
+		c.giveUpMemories()
+	}
 	kept := 0
 	for i := range into[:n] {
 		keep, broken := c.settle(&into[i])
@@ -137,7 +142,7 @@ func (c *CompletionQueue) find(t token) (*member, bool) {
 }
 
 // enrol reserves room and gives the member a slot.
-func (c *CompletionQueue) enrol(m member, room int) (slot uint32, generation uint8, err error) {
+func (c *CompletionQueue) enrol(m member, room int) (slot uint32, generation uint16, err error) {
 	if c.isClosed {
 		return 0, 0, fail(c, ErrClosed, "new member")
 	}
@@ -151,8 +156,8 @@ func (c *CompletionQueue) enrol(m member, room int) (slot uint32, generation uin
 		c.members = append(c.members, member{})
 		c.vacant = append(c.vacant, uint32(len(c.members)-1))
 	}
-	slot = c.vacant[len(c.vacant)-1]
-	c.vacant = c.vacant[:len(c.vacant)-1]
+	slot = c.vacant[0] // the one that has been vacant longest
+	c.vacant = c.vacant[1:]
 	m.generation = c.members[slot].generation
 	c.members[slot] = m
 	c.reserved += room
@@ -161,7 +166,7 @@ func (c *CompletionQueue) enrol(m member, room int) (slot uint32, generation uin
 
 // dismiss gives slot and room back. Completions that still come for the slot are dropped.
 func (c *CompletionQueue) dismiss(slot uint32, room int) {
-	c.members[slot] = member{generation: c.members[slot].generation + 1}
+	c.members[slot] = member{generation: (c.members[slot].generation + 1) % maxGenerations}
 	c.vacant = append(c.vacant, slot)
 	c.reserved -= room
 }
@@ -207,10 +212,25 @@ func (c *CompletionQueue) settleMemory(t token, w *Completion) (bool, error) {
 	return true, nil
 }
 
+// giveUpMemories forgets the changes of memory access under way when the device has died: nobody will complete them, and
+// they must not keep anything from being closed.
+func (c *CompletionQueue) giveUpMemories() {
+	for i := range c.memories {
+		if m := c.memories[i].memory; m != nil {
+			m.pending.Add(-1)
+			c.memories[i].memory = nil
+			c.reserved--
+		}
+	}
+}
+
 // Wait flushes, then blocks until a completion may be there or ctx is done, and returns ctx's error in that case. In a
 // simulator waiting lets virtual time pass; a deadline of ctx is real time all the same, so simulations that are to
 // repeat use WaitUntil. It fails with ErrNotSupported if the device can only be polled.
 func (c *CompletionQueue) Wait(ctx context.Context) error {
+	if ctx == nil {
+		return fail(c, ErrArgument, "wait: the context is nil")
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -287,6 +307,6 @@ func (c *CompletionQueue) Close() error {
 		return fail(c, ErrInUse, "close: %d completions are reserved by open queue pairs or changes of access", c.reserved)
 	}
 	c.isClosed = true
-	c.device.released(&c.device.queues)
+	defer c.device.released(&c.device.queues)
 	return c.driver.Close()
 }

@@ -38,7 +38,7 @@ func (d *Domain) Close() error {
 			d.pools)
 	}
 	d.isClosed = true
-	d.device.released(&d.device.domains)
+	defer d.device.released(&d.device.domains)
 	return d.driver.Close()
 }
 

@@ -199,7 +199,7 @@ func (m *Memory) Close() error {
 	if m.isClosed.Swap(true) {
 		return nil
 	}
-	m.domain.released(&m.domain.memories)
+	defer m.domain.released(&m.domain.memories)
 	err := m.driver.Close()
 	if m.pages != nil && err == nil {
 		err = syscall.Munmap(m.pages)

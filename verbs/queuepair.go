@@ -36,7 +36,7 @@ type QueuePair struct {
 
 	number     uint32
 	slot       uint32 // in the completion queue's table
-	generation uint8
+	generation uint16
 	phase      phase
 	inStaged   bool // listed in the completion queue's staged
 
@@ -292,9 +292,9 @@ func (q *QueuePair) Close() error {
 	q.phase = phaseClosed
 	q.stagedRequests, q.stagedReceives = nil, nil
 	q.queue.dismiss(q.slot, q.config.room())
-	q.domain.released(&q.domain.pairs)
 	if q.pool != nil {
 		q.pool.users--
 	}
+	defer q.domain.released(&q.domain.pairs)
 	return q.driver.Close()
 }

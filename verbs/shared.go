@@ -22,7 +22,7 @@ type SharedReceives struct {
 	config SharedConfig
 
 	slot       uint32
-	generation uint8
+	generation uint16
 	users      int // open queue pairs
 	isClosed   bool
 	inStaged   bool
@@ -174,6 +174,6 @@ func (s *SharedReceives) Close() error {
 	s.isClosed = true
 	s.staged = nil
 	s.queue.dismiss(s.slot, s.config.Depth)
-	s.domain.released(&s.domain.pools)
+	defer s.domain.released(&s.domain.pools)
 	return s.driver.Close()
 }

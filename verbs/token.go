@@ -5,7 +5,7 @@ import "math/bits"
 // token is the tag that a provider sees. It leads from a completion straight to the record of what was posted, by
 // array index, and shows when that record is gone.
 //
-//	bits 62–63 kind · 40–61 slot in the completion queue's table · 32–39 generation of the slot · 0–31 sequence
+//	bits 62–63 kind · 42–61 slot in the completion queue's table · 32–41 generation of the slot · 0–31 sequence
 type token uint64
 
 type tokenKind uint8
@@ -17,19 +17,22 @@ const (
 	kindMemory                   // sequence: index of the completion queue's memory records
 )
 
-const maxSlots = 1 << 22
+const (
+	maxSlots       = 1 << 20
+	maxGenerations = 1 << 10
+)
 
 // firstSequence is where sequence numbers start: close enough to their wrap that every program crosses it.
 const firstSequence = ^uint32(0) - 99
 
-func makeToken(kind tokenKind, slot uint32, generation uint8, sequence uint32) Tag {
-	return Tag(uint64(kind)<<62 | uint64(slot)<<40 | uint64(generation)<<32 | uint64(sequence))
+func makeToken(kind tokenKind, slot uint32, generation uint16, sequence uint32) Tag {
+	return Tag(uint64(kind)<<62 | uint64(slot)<<42 | uint64(generation)<<32 | uint64(sequence))
 }
 
-func (t token) kind() tokenKind   { return tokenKind(t >> 62) }
-func (t token) slot() uint32      { return uint32(t>>40) & (maxSlots - 1) }
-func (t token) generation() uint8 { return uint8(t >> 32) }
-func (t token) sequence() uint32  { return uint32(t) }
+func (t token) kind() tokenKind    { return tokenKind(t >> 62) }
+func (t token) slot() uint32       { return uint32(t>>42) & (maxSlots - 1) }
+func (t token) generation() uint16 { return uint16(t>>32) & (maxGenerations - 1) }
+func (t token) sequence() uint32   { return uint32(t) }
 
 // posted is what is remembered of one posted request or receive.
 type posted struct {

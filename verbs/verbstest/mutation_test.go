@@ -74,8 +74,8 @@ func TestLiesAreFoundOut(t *testing.T) {
 			for _, name := range c.by {
 				t.Run(c.lie.String()+"/"+where+"/"+name, func(t *testing.T) {
 					lying := func(tb verbstest.TB) verbstest.Lab { return lab(tb, hook.Rule{Lie: c.lie}) }
-					if passed, log := verbstest.Outcome(lying, name); passed {
-						t.Errorf("it passed although the provider lies\n%s", log)
+					if v := verbstest.Outcome(lying, name); v.Passed {
+						t.Errorf("it passed although the provider lies\n%s", v.Log)
 					}
 				})
 			}
@@ -109,8 +109,8 @@ func TestTheHonestPass(t *testing.T) {
 				honest := func(tb verbstest.TB) verbstest.Lab {
 					return lab(tb, hook.Rule{Lie: hook.WrongTag, Nth: 1 << 40}) // wrapped all the same
 				}
-				if passed, log := verbstest.Outcome(honest, name); !passed {
-					t.Errorf("%s fails on %s though nobody lies:\n%s", name, where, log)
+				if v := verbstest.Outcome(honest, name); !v.Passed {
+					t.Errorf("%s fails on %s though nobody lies:\n%s", name, where, v.Log)
 				}
 			}
 		}
@@ -125,8 +125,8 @@ func TestDelaysAreNoFailure(t *testing.T) {
 		"soft": func(verbstest.TB) verbstest.Lab { return softLab(realTime, 0, late) },
 	} {
 		for _, test := range verbstest.Tests() {
-			if passed, log := verbstest.Outcome(lab, test.Name); !passed {
-				t.Errorf("%s fails on %s if completions are late:\n%s", test.Name, where, log)
+			if v := verbstest.Outcome(lab, test.Name); !v.Passed {
+				t.Errorf("%s fails on %s if completions are late:\n%s", test.Name, where, v.Log)
 			}
 		}
 	}

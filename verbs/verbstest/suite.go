@@ -1,6 +1,7 @@
 package verbstest
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -57,23 +58,30 @@ func run(tb TB, lab func(TB) Lab, test Test) {
 	test.Run(t)
 }
 
-// Outcome runs one test and says whether it passed, and what it logged. A test that is skipped has passed. It is for
-// labs that lie, where tests must fail.
-func Outcome(lab func(TB) Lab, name string) (passed bool, log string) {
+// Verdict is how a test has gone.
+type Verdict struct {
+	Passed bool // a test that was skipped has passed, too
+	Hung   bool // something that was waited for did not come within the lab's limit: the provider hangs, or is slow
+	Log    string
+}
+
+// Outcome runs one test and says how it has gone. It is for labs that lie, where tests must fail.
+func Outcome(lab func(TB) Lab, name string) Verdict {
 	i := slices.IndexFunc(Tests(), func(t Test) bool { return t.Name == name })
 	if i < 0 {
-		return false, fmt.Sprintf("there is no test %q", name)
+		return Verdict{Log: fmt.Sprintf("there is no test %q", name)}
 	}
 	r := &recorder{name: name, done: make(chan struct{})}
 	go r.runTest(lab, Tests()[i])
 	<-r.done
-	return !r.failed, r.log.String()
+	return Verdict{Passed: !r.failed, Hung: r.hung, Log: r.log.String()}
 }
 
 // recorder is a TB that writes down what happens.
 type recorder struct {
 	name   string
 	failed bool
+	hung   bool
 	log    strings.Builder
 	done   chan struct{}
 }
@@ -91,7 +99,13 @@ func (r *recorder) Logf(format string, args ...any) { fmt.Fprintf(&r.log, format
 
 func (r *recorder) Errorf(format string, args ...any) {
 	r.failed = true
+	r.hung = r.hung || slices.ContainsFunc(args, isHang)
 	r.Logf(format, args...)
+}
+
+func isHang(arg any) bool {
+	err, ok := arg.(error)
+	return ok && errors.Is(err, ErrHang)
 }
 
 func (r *recorder) Fatalf(format string, args ...any) {
