@@ -30,7 +30,6 @@ func (q *queuePair) unlink(r *request) {
 	if q.head == 0 {
 		q.tail = 0
 	}
-	q.outstanding--
 }
 
 // complete reports how a request ended, and releases it.

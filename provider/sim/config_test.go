@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"errors"
 	"math"
 	"strings"
 	"testing"
@@ -63,22 +64,8 @@ func TestBadConfigs(t *testing.T) {
 	wantError(t, f.SlowLink("a", "a", 0.5), "one node")
 }
 
-func TestBadQueuePairs(t *testing.T) {
-	f := newFabric(t, Config{})
-	a, b := newHost(t, f, NodeConfig{Name: "a"}), newHost(t, f, NodeConfig{Name: "b"})
-	for word, c := range map[string]driver.QueueConfig{
-		"completion queue": {},
-		"open one":         {Completions: b.queue},
-		"send depth":       {Completions: a.queue, SendDepth: maxDepth + 1},
-		"receive depth":    {Completions: a.queue, ReceiveDepth: -1},
-		"spans":            {Completions: a.queue, MaxSpans: 17},
-		"inline":           {Completions: a.queue, MaxInline: 257},
-		"wait":             {Completions: a.queue, ReceiverWait: -1},
-		"access":           {Completions: a.queue, Access: 128},
-	} {
-		_, err := a.domain.NewQueuePair(c)
-		wantError(t, err, word, "a")
-	}
+func TestBadMemory(t *testing.T) {
+	a := newHost(t, newFabric(t, Config{}), NodeConfig{Name: "a"})
 	_, err := a.device.NewCompletionQueue(0)
 	wantError(t, err, "depth 0")
 	_, err = a.domain.Alloc(0, 0)
@@ -89,43 +76,42 @@ func TestBadQueuePairs(t *testing.T) {
 	wantError(t, err, "access")
 }
 
-func TestBadRequests(t *testing.T) {
-	f, a, b, qa, qb := couple(t, Config{})
-	good := driver.Request{Op: driver.OpWrite, Flags: driver.Quiet}
-	for word, r := range map[string]driver.Request{
-		"posted":    {Op: driver.OpReceive},
-		"flags":     {Op: driver.OpWrite, Flags: 128},
-		"8 bytes":   {Op: driver.OpFetchAdd, Span: a.span(0, 4), Remote: b.remote(0, 8)},
-		"inline li": {Op: driver.OpWrite, Flags: driver.Inline, Span: a.span(0, 257)},
-		"no bytes":  {Op: driver.OpRead, Flags: driver.Inline, Span: a.span(0, 8)},
-		"5 spans":   {Op: driver.OpWrite, More: make([]driver.Span, 4)},
-		"limit of":  {Op: driver.OpWrite, Span: driver.Span{Length: 1 << 31}},
-	} {
-		n, err := qa.Post([]driver.Request{good, r, good})
-		wantError(t, err, word, "request 1", "of a")
-		if n != 1 {
-			t.Errorf("%s: %d were taken, want the one before", word, n)
-		}
-		must(t, f.Run(f.now.Add(time.Millisecond)))
+// A device has so many queue pairs and no more; closed ones do not count.
+func TestQueuePairLimit(t *testing.T) {
+	a := newHost(t, newFabric(t, Config{}), NodeConfig{Name: "a"})
+	var last *queuePair
+	for range maxQueuePairs {
+		last = a.pair()
 	}
-	n, err := qa.Post(make([]driver.Request, 0))
-	if n != 0 || err != nil {
-		t.Errorf("nothing posted: %d, %v", n, err)
+	_, err := a.domain.NewQueuePair(driver.QueueConfig{Completions: a.queue})
+	wantError(t, err, "65536", "a has")
+	if !errors.Is(err, driver.ErrLimit) {
+		t.Errorf("%v is not ErrLimit", err)
 	}
-	full := make([]driver.Request, testDepth+1)
-	for i := range full {
-		full[i] = good
+	must(t, last.Close())
+	a.pair()
+}
+
+func TestPostNeedsAConnection(t *testing.T) {
+	f := newFabric(t, Config{})
+	a, b := newHost(t, f, NodeConfig{Name: "a"}), newHost(t, f, NodeConfig{Name: "b"})
+	q := a.pair()
+	_, err := q.Post([]driver.Request{{Op: driver.OpWrite}})
+	wantError(t, err, "queue pair 1 of a", "New", "not Ready")
+	must(t, q.Connect(1, b.pair().Address()))
+	_, err = q.Post([]driver.Request{{Op: driver.OpWrite}})
+	wantError(t, err, "Connecting", "not Ready")
+	must(t, q.Close())
+	_, err = q.Post([]driver.Request{{Op: driver.OpWrite}})
+	wantError(t, err, "closed")
+}
+
+func TestPostOfNothing(t *testing.T) {
+	f, _, _, qa, _ := couple(t, Config{})
+	before := f.TraceHash()
+	if n, err := qa.Post(nil); n != 0 || err != nil || f.TraceHash() != before || qa.queue.busy > f.now {
+		t.Errorf("nothing posted: %d, %v; the host is busy until %v", n, err, qa.queue.busy)
 	}
-	n, err = qa.Post(full)
-	wantError(t, err, "full")
-	if n != testDepth {
-		t.Errorf("a queue of depth %d took %d", testDepth, n)
-	}
-	_, err = qb.PostReceive(make([]driver.Receive, testDepth+1))
-	wantError(t, err, "full", "receive 64")
-	fresh := a.pair()
-	_, err = fresh.Post([]driver.Request{good})
-	wantError(t, err, "New", "not Ready")
 }
 
 func TestBadAddresses(t *testing.T) {

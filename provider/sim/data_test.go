@@ -225,9 +225,6 @@ func TestSharedReceives(t *testing.T) {
 	qa1, qa2, qb1, qb2 := a.pair(), a.pair(), b.pair(shared), b.pair(shared)
 	join(a, b, qa1, qb1)
 	join(a, b, qa2, qb2)
-	if _, err := qb1.PostReceive([]driver.Receive{{}}); err == nil {
-		t.Error("a queue pair with shared receives took one of its own")
-	}
 	// Both lack a receive; each post serves one, and its end reports which queue pair it was.
 	qa2.must(t, driver.Request{Op: driver.OpSend, Span: a.span(0, 8)})
 	must(t, f.Run(f.now.Add(time.Microsecond)))

@@ -22,9 +22,7 @@ type queuePair struct {
 	state  driver.State
 	access driver.Access
 
-	sendDepth, receiveDepth int
-	maxSpans, maxInline     int
-	receiverWait            time.Duration
+	receiverWait time.Duration
 
 	connecting connecting
 	peer       *queuePair // from Ready until the next Reset
@@ -35,7 +33,6 @@ type queuePair struct {
 	// Requests in posting order, linked through request.next: head is the oldest that has not completed, start the first
 	// that has not started.
 	head, tail, start uint32
-	outstanding       int
 	reads             int        // Reads and atomics that have started and not taken effect
 	stopped           bool       // a request failed locally: nothing behind it starts
 	waitsFor          *queuePair // the one on which the request start waits for a message
@@ -59,16 +56,21 @@ type queuePair struct {
 	parked   bool         // it stands in shared.waiting
 }
 
-// NewQueuePair makes a queue pair.
+// NewQueuePair makes a queue pair. The configuration is as package verbs has checked it.
 func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
 	device := d.device
-	q, err := d.configure(&config)
-	if err != nil {
-		return nil, fmt.Errorf("sim: queue pair of %s: %w", device.node.name, err)
+	if device.open == maxQueuePairs {
+		return nil, fmt.Errorf("sim: %s has %d queue pairs, the most a device can have: %w", device.node.name,
+			maxQueuePairs, driver.ErrLimit)
 	}
+	q := &queuePair{
+		device: device, domain: d, queue: config.Completions.(*completionQueue), access: config.Access,
+		receiverWait: config.ReceiverWait,
+	}
+	q.shared, _ = config.Shared.(*sharedReceives) // nil stays nil
 	f := device.fabric
 	q.index = uint32(len(f.pairs))
 	f.pairs = append(f.pairs, q)
@@ -80,42 +82,6 @@ func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 	q.queue.users++
 	if q.shared != nil {
 		q.shared.users++
-	}
-	return q, nil
-}
-
-// configure checks a configuration and makes a queue pair of it that nobody knows yet.
-func (d *Domain) configure(c *driver.QueueConfig) (*queuePair, error) {
-	queue, ok := c.Completions.(*completionQueue)
-	switch {
-	case !ok || queue == nil || queue.device != d.device || queue.closed:
-		return nil, fmt.Errorf("its completion queue is not an open one of this device")
-	case d.device.open == maxQueuePairs:
-		return nil, fmt.Errorf("the device has %d, the most it can have: %w", maxQueuePairs, driver.ErrLimit)
-	case c.SendDepth < 0 || c.SendDepth > maxDepth:
-		return nil, fmt.Errorf("send depth %d is not in 0 … %d", c.SendDepth, maxDepth)
-	case c.ReceiveDepth < 0 || c.ReceiveDepth > maxDepth:
-		return nil, fmt.Errorf("receive depth %d is not in 0 … %d", c.ReceiveDepth, maxDepth)
-	case c.MaxSpans < 0 || c.MaxSpans > maxSpans:
-		return nil, fmt.Errorf("%d spans are not in 0 … %d", c.MaxSpans, maxSpans)
-	case c.MaxInline < 0 || c.MaxInline > maxInline:
-		return nil, fmt.Errorf("%d inline bytes are not in 0 … %d", c.MaxInline, maxInline)
-	case c.ReceiverWait < 0:
-		return nil, fmt.Errorf("receiver wait %v is negative", c.ReceiverWait)
-	case !c.Access.Valid():
-		return nil, fmt.Errorf("unknown access bits %#x", uint8(c.Access))
-	}
-	q := &queuePair{
-		device: d.device, domain: d, queue: queue, access: c.Access,
-		sendDepth: c.SendDepth, receiveDepth: c.ReceiveDepth,
-		maxSpans: max(c.MaxSpans, 1), maxInline: c.MaxInline, receiverWait: c.ReceiverWait,
-	}
-	if c.Shared != nil {
-		s, ok := c.Shared.(*sharedReceives)
-		if !ok || s == nil || s.domain != d || s.closed || s.queue != queue {
-			return nil, fmt.Errorf("its shared receives are not open ones of this domain and completion queue")
-		}
-		q.shared = s
 	}
 	return q, nil
 }
@@ -195,9 +161,6 @@ func (q *queuePair) becomeClosed() {
 func (q *queuePair) SetAccess(tag driver.Tag, access driver.Access) error {
 	if err := q.usable(); err != nil {
 		return err
-	}
-	if !access.Valid() {
-		return fmt.Errorf("sim: access of %s: unknown bits %#x", q.name(), uint8(access))
 	}
 	q.fabric().control(q.fabric().delay.access, control{op: driver.OpQueueAccess, pair: q, queue: q.queue, tag: tag,
 		access: access})

@@ -13,20 +13,13 @@ type receive struct {
 	bytes uint64
 }
 
-// PostReceive adds receives of this queue pair's own.
+// PostReceive adds receives of this queue pair's own. Where their spans point is judged when a message comes.
 func (q *queuePair) PostReceive(list []driver.Receive) (int, error) {
 	if err := q.usable(); err != nil {
 		return 0, err
 	}
-	if q.shared != nil {
-		return 0, fmt.Errorf("sim: post a receive to %s: it uses shared receives", q.name())
-	}
-	defer q.drainLater()
 	for i := range list {
 		r := &list[i]
-		if err := checkReceive(r, q.receives.count, q.receiveDepth, q.maxSpans); err != nil {
-			return i, fmt.Errorf("sim: post to %s: receive %d: %w", q.name(), i, err)
-		}
 		q.device.tracePosted(r.Tag, q.number)
 		if q.state == driver.Error {
 			q.queue.push(driver.Completion{Tag: r.Tag, Queue: q.number, Op: driver.OpReceive, Status: driver.Flushed})
@@ -34,18 +27,8 @@ func (q *queuePair) PostReceive(list []driver.Receive) (int, error) {
 		}
 		q.receives.push(receive{r.Tag, q.fabric().keepSpans(r.Span, r.More), r.Bytes()})
 	}
+	q.drainLater()
 	return len(list), nil
-}
-
-// checkReceive finds what cannot be posted. Where the spans point is judged when a message comes.
-func checkReceive(r *driver.Receive, posted, depth, spans int) error {
-	switch {
-	case posted >= depth:
-		return fmt.Errorf("the receive queue is full: its depth is %d", depth)
-	case 1+len(r.More) > spans:
-		return fmt.Errorf("%d spans are above the limit of %d", 1+len(r.More), spans)
-	}
-	return nil
 }
 
 // tracePosted reports a posted receive; of queue 0, a shared one.
@@ -80,33 +63,21 @@ func (q *queuePair) flushReceives() {
 
 // sharedReceives is a pool of receives for several queue pairs of one domain.
 type sharedReceives struct {
-	domain   *Domain
-	queue    *completionQueue
-	depth    int
-	maxSpans int
-	users    int // open queue pairs
-	closed   bool
-	items    ring[receive]
-	waiting  []*queuePair // those that lacked a receive since the last were posted
+	domain  *Domain
+	users   int // open queue pairs
+	closed  bool
+	items   ring[receive]
+	waiting []*queuePair // those that lacked a receive since the last were posted
 }
 
-// NewSharedReceives makes an empty pool.
-func (d *Domain) NewSharedReceives(config driver.SharedConfig) (driver.SharedReceives, error) {
+// NewSharedReceives makes an empty pool. The configuration is as package verbs has checked it; what it limits package
+// verbs counts, so that nothing of it is needed here.
+func (d *Domain) NewSharedReceives(driver.SharedConfig) (driver.SharedReceives, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
-	queue, ok := config.Completions.(*completionQueue)
-	name := d.device.node.name
-	switch {
-	case !ok || queue == nil || queue.device != d.device || queue.closed:
-		return nil, fmt.Errorf("sim: shared receives of %s: the completion queue is not an open one of this device", name)
-	case config.Depth < 1 || config.Depth > maxDepth:
-		return nil, fmt.Errorf("sim: shared receives of %s: depth %d is not in 1 … %d", name, config.Depth, maxDepth)
-	case config.MaxSpans < 0 || config.MaxSpans > maxSpans:
-		return nil, fmt.Errorf("sim: shared receives of %s: %d spans are not in 0 … %d", name, config.MaxSpans, maxSpans)
-	}
 	d.children++
-	return &sharedReceives{domain: d, queue: queue, depth: config.Depth, maxSpans: max(config.MaxSpans, 1)}, nil
+	return &sharedReceives{domain: d}, nil
 }
 
 // usable says why the pool cannot be used, if it cannot.
@@ -125,16 +96,13 @@ func (s *sharedReceives) PostReceive(list []driver.Receive) (int, error) {
 	if err := s.usable(); err != nil {
 		return 0, err
 	}
-	defer s.drainLater()
 	device := s.domain.device
 	for i := range list {
 		r := &list[i]
-		if err := checkReceive(r, s.items.count, s.depth, s.maxSpans); err != nil {
-			return i, fmt.Errorf("sim: post to shared receives of %s: receive %d: %w", device.node.name, i, err)
-		}
 		device.tracePosted(r.Tag, 0)
 		s.items.push(receive{r.Tag, device.fabric.keepSpans(r.Span, r.More), r.Bytes()})
 	}
+	s.drainLater()
 	return len(list), nil
 }
 
