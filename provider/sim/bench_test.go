@@ -119,8 +119,8 @@ func stepScale(b *testing.B, f *Fabric) {
 	b.ReportAllocs()
 	b.ResetTimer()
 	for range b.N {
-		if !f.Step() {
-			b.Fatal(f.Err())
+		if more, err := f.Step(); !more {
+			b.Fatal(err)
 		}
 	}
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds()/1e6, "Mevents/s")

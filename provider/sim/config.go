@@ -76,8 +76,8 @@ type NodeConfig struct {
 	Name string        // in addresses and faults: 1 to 64 bytes, none of them '/' or '#'
 	Rack int           // 0 up to, not including, Config.Racks
 	Rate float64       // of the NIC, each way, in bits a second. 0: 100 Gbit/s
-	Wake time.Duration // what it costs to wake a driven loop that slept
-	Spin time.Duration // how long a driven loop looks before it sleeps
+	Wake time.Duration // what it costs to wake a driven loop that slept, up to an hour
+	Spin time.Duration // how long a driven loop looks before it sleeps (RDMC section 4.2), up to an hour
 }
 
 // setDefaults replaces zero values by what they stand for. Afterwards a negative Jitter or Small is 0: none.
@@ -146,8 +146,8 @@ func (c *NodeConfig) validate(racks int) error {
 		return fmt.Errorf("sim: node %s: rack %d is not in 0 … %d", c.Name, c.Rack, racks-1)
 	case !(c.Rate >= 0 && c.Rate <= maxRate):
 		return fmt.Errorf("sim: node %s: rate %g bit/s is not in 0 … %g", c.Name, c.Rate, float64(maxRate))
-	case c.Wake < 0 || c.Spin < 0:
-		return fmt.Errorf("sim: node %s: wake %v or spin %v is negative", c.Name, c.Wake, c.Spin)
+	case c.Wake < 0 || c.Wake > time.Hour || c.Spin < 0 || c.Spin > time.Hour:
+		return fmt.Errorf("sim: node %s: wake %v or spin %v is not in 0 … %v", c.Name, c.Wake, c.Spin, time.Hour)
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func TestBadConfigs(t *testing.T) {
 		{Config{Costs: &Costs{Gap: math.Inf(1)}}, "Gap"},
 	} {
 		_, err := New(c.config)
-		wantError(t, err, c.word)
+		wantArgument(t, err, c.word)
 	}
 	f := newFabric(t, Config{Racks: 2})
 	newHost(t, f, NodeConfig{Name: "a"})
@@ -53,15 +53,60 @@ func TestBadConfigs(t *testing.T) {
 		{NodeConfig{Name: "b", Rack: 2}, "rack 2"},
 		{NodeConfig{Name: "b", Rate: -1}, "rate"},
 		{NodeConfig{Name: "b", Wake: -1}, "wake"},
+		{NodeConfig{Name: "b", Wake: math.MaxInt64}, "wake"},
+		{NodeConfig{Name: "b", Spin: -1}, "spin"},
+		{NodeConfig{Name: "b", Spin: math.MaxInt64}, "spin"},
 		{NodeConfig{Name: "a"}, "already"},
 	} {
 		_, err := f.NewDevice(c.config)
-		wantError(t, err, c.word)
+		wantArgument(t, err, c.word)
 	}
-	wantError(t, f.Crash("zz"), "zz")
-	wantError(t, f.Partition([]string{"a"}, []string{"a"}), "a", "twice")
-	wantError(t, f.SlowNode("a", 0), "factor")
-	wantError(t, f.SlowLink("a", "a", 0.5), "one node")
+}
+
+// wantArgument checks that an error says, to people and to programs, that an argument is bad.
+func wantArgument(t *testing.T, err error, words ...string) {
+	t.Helper()
+	wantError(t, err, words...)
+	if !errors.Is(err, driver.ErrArgument) {
+		t.Errorf("%v is not ErrArgument", err)
+	}
+}
+
+// Whatever a program hands over by mistake, it gets the answer that the doc says, and nothing changes.
+func TestBadCalls(t *testing.T) {
+	f := newFabric(t, Config{})
+	newHost(t, f, NodeConfig{Name: "a"})
+	newHost(t, f, NodeConfig{Name: "b"})
+	before := f.TraceHash()
+	wantArgument(t, f.Crash("zz"), "zz")
+	wantArgument(t, second(f.Restart("zz")), "zz")
+	wantArgument(t, second(f.Restart("a")), "a", "up")
+	wantArgument(t, f.Partition([]string{"a"}, []string{"a"}), "a", "twice")
+	wantArgument(t, f.Partition([]string{"a"}, []string{"zz"}), "zz")
+	wantArgument(t, f.SlowNode("zz", 0.5), "zz")
+	for _, factor := range []float64{0, -1, 1.5, math.NaN()} {
+		wantArgument(t, f.SlowNode("a", factor), "node a", "factor")
+		wantArgument(t, f.SlowLink("a", "b", factor), "link a–b", "factor")
+	}
+	wantArgument(t, f.SlowLink("a", "a", 0.5), "one node")
+	wantArgument(t, f.SlowLink("a", "zz", 0.5), "zz")
+	wantArgument(t, f.SlowLink("zz", "a", 0.5), "zz")
+	wantArgument(t, f.RunUntil(nil, 10), "nil")
+	if name := f.NodeName(99); name != "" {
+		t.Errorf("node 99 is called %q", name)
+	}
+	f.At(5, nil)
+	f.At(clock.Never, func() { t.Error("never came") })
+	f.ClearErr()
+	must(t, f.Run(-5))
+	must(t, f.Run(10))
+	if more, err := f.Step(); more || err != nil || f.Events() != 0 || f.TraceHash() != before {
+		t.Errorf("an event is left: %v, %v after %d events", more, err, f.Events())
+	}
+	must(t, f.Crash("b"))
+	if err := f.Crash("b"); !errors.Is(err, driver.ErrClosed) {
+		t.Errorf("crashed twice: %v", err)
+	}
 }
 
 func TestBadMemory(t *testing.T) {

@@ -136,8 +136,36 @@ func TestErrorOfATurnIsKept(t *testing.T) {
 	if err := f.Run(clock.Never); !errors.Is(err, broken) {
 		t.Errorf("Run says %v", err)
 	}
-	if f.Step() || !errors.Is(f.Err(), broken) || !errors.Is(a.queue.Wait(clock.Never, 0), broken) {
-		t.Errorf("later: %v", f.Err())
+	more, err := f.Step()
+	if more || !errors.Is(err, broken) || !errors.Is(f.Err(), broken) || !errors.Is(a.queue.Wait(clock.Never, 0), broken) {
+		t.Errorf("later: %v, %v, %v", more, err, f.Err())
+	}
+}
+
+// Once the loop that failed is out of the way, and only then, the others can go on.
+func TestOthersGoOnAfterAFailure(t *testing.T) {
+	broken := errors.New("broken")
+	for name, c := range map[string]struct {
+		remove func(f *Fabric, a *host) error
+		want   error
+	}{
+		"crashed":     {func(f *Fabric, _ *host) error { return f.Crash("a") }, nil},
+		"loop closed": {func(_ *Fabric, a *host) error { a.queue.Drive(nil); return nil }, nil},
+		"still there": {func(*Fabric, *host) error { return nil }, broken},
+	} {
+		f := newFabric(t, Config{})
+		a, b := newHost(t, f, NodeConfig{Name: "a"}), newHost(t, f, NodeConfig{Name: "b"})
+		a.queue.Drive(&script{next: 10, clock: f, turn: func() error { return broken }})
+		other := &script{next: 20, clock: f}
+		b.queue.Drive(other)
+		if err := f.Run(30); !errors.Is(err, broken) || f.Now() != 10 || len(other.turns) != 0 {
+			t.Fatalf("%s: Run says %v at %v", name, err, f.Now())
+		}
+		must(t, c.remove(f, a))
+		f.ClearErr()
+		if err := f.Run(30); !errors.Is(err, c.want) || (c.want == nil) != (len(other.turns) == 11) {
+			t.Errorf("%s: Run goes on with %v and %d turns", name, err, len(other.turns))
+		}
 	}
 }
 
@@ -147,6 +175,7 @@ func TestTimeCannotBeAdvancedFromInside(t *testing.T) {
 	f.At(5, func() {
 		for name, err := range map[string]error{
 			"Wait": a.queue.Wait(100, 0), "Run": f.Run(100), "RunUntil": f.RunUntil(func() bool { return false }, 100),
+			"Step": second(f.Step()),
 		} {
 			if !errors.Is(err, ErrInside) {
 				t.Errorf("%s says %v", name, err)

@@ -67,10 +67,11 @@ type wakeList struct {
 	queues []*completionQueue
 }
 
-// New makes a fabric without nodes, at time 0.
+// New makes a fabric without nodes, at time 0. It fails with driver.ErrArgument if a field of the configuration makes no
+// sense, and says which.
 func New(config Config) (*Fabric, error) {
 	if err := config.validate(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", err, driver.ErrArgument)
 	}
 	config.setDefaults()
 	f := &Fabric{
@@ -99,12 +100,18 @@ func (f *Fabric) Now() clock.Time { return f.now }
 // Events is how many events did something so far.
 func (f *Fabric) Events() uint64 { return f.count }
 
-// Err is the first error that a driven loop's turn returned. Nothing happens after it.
+// Err is the first error that a driven loop's turn returned. Nothing happens after it: Step, Run, RunUntil and Wait
+// return it at once, for every node. A loop that fails is a failed test, and to go on would only bury the cause.
 func (f *Fabric) Err() error { return f.err }
 
-// At calls do at t, or now if t has passed; at clock.Never it does not. It is how fault plans are written.
+// ClearErr lets the others go on after a turn has failed, from where the fabric stands. The loop that failed gets turns
+// again, too, and will most likely fail again: Crash its node or close its loop first. Without an error it does nothing.
+func (f *Fabric) ClearErr() { f.err = nil }
+
+// At calls do at t, or now if t has passed. At clock.Never, or if do is nil, it does nothing. It is how fault plans are
+// written.
 func (f *Fabric) At(t clock.Time, do func()) {
-	if t == clock.Never {
+	if t == clock.Never || do == nil {
 		return
 	}
 	i := f.calls.take()
@@ -112,16 +119,18 @@ func (f *Fabric) At(t clock.Time, do func()) {
 	f.plan(max(t, f.now), evCall, i, 0)
 }
 
-// Step lets the next event happen. It reports false if there is none, or if a turn has failed: see Err. It must not be
-// called from inside an event.
-func (f *Fabric) Step() bool {
+// Step lets the next event happen. It reports false if there was none. It fails with Err if a turn has failed, now or
+// before, and with ErrInside from inside an event.
+func (f *Fabric) Step() (bool, error) {
 	if f.inside {
-		panic("sim: Step: " + ErrInside.Error())
+		return false, fmt.Errorf("sim: Step: %w", ErrInside)
 	}
-	return f.step(clock.Never)
+	return f.step(clock.Never), f.err
 }
 
-// Run lets everything happen up to, and including, the moment until. Until clock.Never it ends when nothing is left.
+// Run lets everything happen up to, and including, the moment until. Until clock.Never it ends when nothing is left; a
+// moment that has passed changes nothing. It fails with Err if a turn has failed, now or before, and with ErrInside from
+// inside an event.
 func (f *Fabric) Run(until clock.Time) error {
 	if f.inside {
 		return fmt.Errorf("sim: Run: %w", ErrInside)
@@ -134,11 +143,15 @@ func (f *Fabric) Run(until clock.Time) error {
 	return f.err
 }
 
-// RunUntil lets events happen until done says true; it asks before the first and after each. It fails if that is not
-// by limit, or never.
+// RunUntil lets events happen until done says true; it asks before the first and after each. It fails with ErrLimit if
+// that is not by limit; with ErrDeadlock if limit is clock.Never and nothing is left that could happen; with Err if a turn
+// has failed, now or before; with ErrInside from inside an event; and with driver.ErrArgument if done is nil.
 func (f *Fabric) RunUntil(done func() bool, limit clock.Time) error {
-	if f.inside {
+	switch {
+	case f.inside:
 		return fmt.Errorf("sim: RunUntil: %w", ErrInside)
+	case done == nil:
+		return fmt.Errorf("sim: RunUntil: the condition is nil: %w", driver.ErrArgument)
 	}
 	for !done() {
 		if f.step(limit) {

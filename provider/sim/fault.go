@@ -8,7 +8,8 @@ import (
 )
 
 // Crash stops a node: its memory is gone, its loops get no more turns, and its objects answer ErrCrashed. What it had
-// put on the wire still lands. Its peers notice within PeerTimeout, each at a time of its own.
+// put on the wire still lands. Its peers notice within PeerTimeout, each at a time of its own. It fails with
+// driver.ErrArgument if there is no such node, and with driver.ErrClosed if it is down already.
 func (f *Fabric) Crash(name string) error {
 	n, err := f.find(name)
 	if err != nil {
@@ -16,7 +17,7 @@ func (f *Fabric) Crash(name string) error {
 	}
 	d := n.device
 	if d == nil {
-		return fmt.Errorf("sim: crash %s: it is down already", name)
+		return fmt.Errorf("sim: crash %s: it is down already: %w", name, driver.ErrClosed)
 	}
 	f.trace(n, Event{Kind: Crashed})
 	d.dead = true
@@ -53,21 +54,24 @@ func (f *Fabric) fallSilent(q *queuePair, epoch uint32) {
 	f.plan(f.now+timeout, evSilence, q.index, q.silence)
 }
 
-// Restart gives a node that crashed, or was closed, a new life: a fresh and empty device.
+// Restart gives a node that crashed, or was closed, a new life: a fresh and empty device. It fails with
+// driver.ErrArgument if there is no such node, or if it is up.
 func (f *Fabric) Restart(name string) (*Device, error) {
 	n, err := f.find(name)
 	if err != nil {
 		return nil, err
 	}
 	if n.device != nil {
-		return nil, fmt.Errorf("sim: restart %s: it is up", name)
+		return nil, fmt.Errorf("sim: restart %s: it is up: %w", name, driver.ErrArgument)
 	}
 	f.trace(n, Event{Kind: Restarted})
 	return f.start(n), nil
 }
 
 // Partition cuts the network: nodes reach each other only within a group. Nodes that no group names are a group of
-// their own. Messages across the cut are held; if it ends within PeerTimeout they arrive, else the connections break.
+// their own. Messages across the cut are held; if it ends within PeerTimeout they arrive, else the connections break. A
+// partition replaces the one before; one without groups is Heal. It fails with driver.ErrArgument, and changes nothing, if
+// a name is unknown or stands twice.
 func (f *Fabric) Partition(groups ...[]string) error {
 	sides := make([]int, len(f.nodes))
 	for i, group := range groups {
@@ -77,7 +81,7 @@ func (f *Fabric) Partition(groups ...[]string) error {
 				return err
 			}
 			if sides[n.index] != 0 {
-				return fmt.Errorf("sim: partition: node %s is named twice", name)
+				return fmt.Errorf("sim: partition: node %s is named twice: %w", name, driver.ErrArgument)
 			}
 			sides[n.index] = i + 1
 		}
@@ -87,7 +91,7 @@ func (f *Fabric) Partition(groups ...[]string) error {
 	return nil
 }
 
-// Heal ends a partition.
+// Heal ends a partition. If there is none, it changes nothing.
 func (f *Fabric) Heal() {
 	f.trace(nil, Event{Kind: Healed})
 	f.regroup(make([]int, len(f.nodes)))
@@ -144,7 +148,8 @@ func (q *queuePair) mend() {
 	}
 }
 
-// SlowNode sets the rate of a node's NIC to a fraction of what it was made with.
+// SlowNode sets the rate of a node's NIC to a fraction of what it was made with, also of a node that is down. It fails with
+// driver.ErrArgument if there is no such node, or if factor is not above 0 and at most 1.
 func (f *Fabric) SlowNode(name string, factor float64) error {
 	n, err := f.find(name)
 	if err != nil {
@@ -160,7 +165,8 @@ func (f *Fabric) SlowNode(name string, factor float64) error {
 	return nil
 }
 
-// SlowLink sets the rate between two nodes, each way, to a fraction of what the slower NIC was made with.
+// SlowLink sets the rate between two nodes, each way, to a fraction of what the slower NIC was made with. It fails with
+// driver.ErrArgument if one of the nodes does not exist, if both are one, or if factor is not above 0 and at most 1.
 func (f *Fabric) SlowLink(a, b string, factor float64) error {
 	from, err := f.find(a)
 	if err != nil {
@@ -174,7 +180,7 @@ func (f *Fabric) SlowLink(a, b string, factor float64) error {
 		return fmt.Errorf("sim: slow link %s–%s: %w", a, b, err)
 	}
 	if from == to {
-		return fmt.Errorf("sim: slow link %s–%s: that is one node", a, b)
+		return fmt.Errorf("sim: slow link %s–%s: that is one node: %w", a, b, driver.ErrArgument)
 	}
 	f.trace(from, Event{Kind: Slowed})
 	f.trace(to, Event{Kind: Slowed})
@@ -187,7 +193,7 @@ func (f *Fabric) SlowLink(a, b string, factor float64) error {
 // checkFactor refuses a rate of nothing: a flow without a share would never end. A cut is what Partition is for.
 func checkFactor(factor float64) error {
 	if !(factor > 0 && factor <= 1) {
-		return fmt.Errorf("factor %g is not above 0 and at most 1", factor)
+		return fmt.Errorf("factor %g is not above 0 and at most 1: %w", factor, driver.ErrArgument)
 	}
 	return nil
 }

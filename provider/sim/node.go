@@ -49,16 +49,17 @@ type Device struct {
 	nextAddress uint64
 }
 
-// NewDevice adds a node with its NIC to the network.
+// NewDevice adds a node with its NIC to the network. It fails with driver.ErrArgument if a field of the configuration
+// makes no sense or the name is taken, also by a node that is down, and with driver.ErrLimit beyond a million nodes.
 func (f *Fabric) NewDevice(config NodeConfig) (*Device, error) {
 	if err := config.validate(f.config.Racks); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", err, driver.ErrArgument)
 	}
 	if f.names[config.Name] != nil {
-		return nil, fmt.Errorf("sim: there is a node %s already", config.Name)
+		return nil, fmt.Errorf("sim: there is a node %s already: %w", config.Name, driver.ErrArgument)
 	}
 	if len(f.nodes) == maxNodes {
-		return nil, fmt.Errorf("sim: node %s is one more than %d", config.Name, maxNodes)
+		return nil, fmt.Errorf("sim: node %s is one more than %d: %w", config.Name, maxNodes, driver.ErrLimit)
 	}
 	if config.Rate == 0 {
 		config.Rate = defaultRate
@@ -84,7 +85,7 @@ func (n *node) capacity() float64 { return bytesPerNanosecond(n.config.Rate) * n
 func (f *Fabric) find(name string) (*node, error) {
 	n := f.names[name]
 	if n == nil {
-		return nil, fmt.Errorf("sim: there is no node %q", name)
+		return nil, fmt.Errorf("sim: there is no node %q: %w", name, driver.ErrArgument)
 	}
 	return n, nil
 }

@@ -68,8 +68,13 @@ func (f *Fabric) trace(n *node, e Event) {
 	}
 }
 
-// NodeName is the name of the node that events call number: from 0, in the order of NewDevice.
-func (f *Fabric) NodeName(number uint32) string { return f.nodes[number].name }
+// NodeName is the name of the node that events call number: from 0, in the order of NewDevice. Of no node it is "".
+func (f *Fabric) NodeName(number uint32) string {
+	if int(number) >= len(f.nodes) {
+		return ""
+	}
+	return f.nodes[number].name
+}
 
 // stir mixes one word into a hash: multiply by an odd constant with well spread bits, and bring the high half down.
 func stir(h, word uint64) uint64 {
