@@ -264,3 +264,36 @@ func TestResetFlushesThenReconnects(t *testing.T) {
 	a.want(driver.OpWrite, driver.OK)
 	settled(t, f)
 }
+
+// A gate that is being shut shuts, even if nobody is left to hear of it.
+func TestAccessChangesWithoutItsQueue(t *testing.T) {
+	f, a, b, qa, _ := couple(t, Config{})
+	other, err := b.device.NewCompletionQueue(1)
+	must(t, err)
+	must(t, b.memory.SetAccess(other, 1, driver.RemoteRead))
+	must(t, other.Close())
+	must(t, f.Run(f.now.Add(time.Millisecond)))
+	qa.must(t, driver.Request{Op: driver.OpWrite, Span: a.span(0, 8), Remote: b.remote(0, 8)})
+	a.want(driver.OpWrite, driver.RemoteAccess)
+	if n := other.(*completionQueue).items.count; n != 0 {
+		t.Errorf("a closed queue holds %d completions", n)
+	}
+}
+
+// What was under way on a node when it crashed does not happen any more: no change of access, no Reset.
+func TestNothingChangesOnACrashedNode(t *testing.T) {
+	var after []Event
+	f, _, b, _, qb := couple(t, Config{Observe: func(e Event) { after = append(after, e) }})
+	must(t, b.memory.SetAccess(b.queue, 1, 0))
+	must(t, qb.SetAccess(2, 0))
+	must(t, qb.Reset(3))
+	must(t, f.Crash("b"))
+	after = nil
+	must(t, f.Run(f.now.Add(time.Second)))
+	for _, e := range after {
+		if e.Node == 1 {
+			t.Errorf("the dead node did something: %+v", e)
+		}
+	}
+	settled(t, f)
+}

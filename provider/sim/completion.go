@@ -107,8 +107,11 @@ func (c *completionQueue) drop() {
 	c.gen++
 }
 
-// push queues a completion. The host sees it when it has made progress.
+// push queues a completion. The host sees it when it has made progress; in a queue that was closed, never.
 func (c *completionQueue) push(done driver.Completion) {
+	if c.closed {
+		return
+	}
 	f := c.device.fabric
 	f.trace(c.device.node, Event{Kind: Completed, Tag: done.Tag, Queue: done.Queue, Bytes: done.Bytes, Op: done.Op,
 		Status: done.Status})

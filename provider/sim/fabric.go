@@ -290,12 +290,13 @@ func (f *Fabric) control(cost clock.Time, c control) {
 }
 
 // stepControl is the instant at which a change takes effect, and completes. What lands from now on meets the new gate,
-// and everything that has landed by now was allowed by the old one: that is the postcondition of SetAccess.
+// and everything that has landed by now was allowed by the old one: that is the postcondition of SetAccess. It takes
+// effect even if nobody can poll its completion any more.
 func (f *Fabric) stepControl(i uint32) bool {
 	c := *f.controls.at(i)
 	*f.controls.at(i) = control{}
 	f.controls.give(i)
-	if c.queue.closed || c.pair != nil && c.pair.state == driver.Closed {
+	if c.queue.device.dead || c.pair != nil && c.pair.state == driver.Closed {
 		return false
 	}
 	number := uint32(0)
