@@ -7,7 +7,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"unsafe"
 
 	"pgregory.net/rapid"
 
@@ -95,63 +94,6 @@ func TestPiecesJoinAndSplit(t *testing.T) {
 		l.a.expect(0, driver.OpRead, driver.OK)
 		checkOnly(l.a.t, src, 2048, want)
 	})
-}
-
-// TestLastWordComesLast watches the last aligned word of a long write: when it has changed, everything has.
-func TestLastWordComesLast(t *testing.T) {
-	l := newLink(t)
-	const size = 64<<10 + 5
-	src, dst := l.mema.Region().Bytes, l.memb.Region().Bytes[3:][:size]
-	last := word(dst[lastWord(dst):])
-	stop := make(chan struct{})
-	var watcher sync.WaitGroup
-	watcher.Go(func() {
-		for seen := byte(0); ; {
-			select {
-			case <-stop:
-				return
-			default:
-			}
-			round := byte(atomic.LoadUint64(last))
-			for _, i := range []int{0, size / 2, size - 1} {
-				if b := dst[i]; round != seen && b != round && b != round+1 {
-					t.Errorf("last word is of write %d, byte %d of write %d", round, i, b)
-					return
-				}
-			}
-			seen = round
-		}
-	})
-	for round := range 2000 {
-		for i := range size {
-			if i%64 == 0 || i > size-32 || i == size/2 {
-				src[i] = byte(round)
-			}
-		}
-		post(t, l.qa, driver.Request{Op: driver.OpWrite, Span: span(l.mema, 0, size), Remote: remote(l.memb, 3, size)})
-		l.a.expect(0, driver.OpWrite, driver.OK)
-	}
-	close(stop)
-	watcher.Wait()
-}
-
-// TestLastWordIsTheLastAlignedOne checks by arithmetic what the watcher above can only catch by luck.
-func TestLastWordIsTheLastAlignedOne(t *testing.T) {
-	room := make([]uint64, 8)
-	all := unsafe.Slice((*byte)(unsafe.Pointer(&room[0])), 64)
-	for from := range 24 {
-		for to := from + 1; to <= 48; to++ {
-			want := -1
-			for w := 0; w+8 <= to; w += 8 {
-				if w >= from {
-					want = w - from
-				}
-			}
-			if got := max(lastWord(all[from:to]), -1); got != want {
-				t.Fatalf("last word of [%d, %d) is at %d, want %d", from, to, got, want)
-			}
-		}
-	}
 }
 
 func TestInlineBytesAreTakenAtPost(t *testing.T) {
