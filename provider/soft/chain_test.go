@@ -113,3 +113,24 @@ func TestChainWaitsForAConnection(t *testing.T) {
 		t.Errorf("completed %v, want %v", got, want)
 	}
 }
+
+// TestPeersStartNoChains: the message that a chained request waits for is carried by a peer's goroutine, which must not
+// carry the chained request too. With the device's own goroutine stopped, the request starts when its owner polls.
+func TestPeersStartNoChains(t *testing.T) {
+	k := newTracks(t)
+	k.a.device.nic.close()
+	k.mema.Region().Bytes[0] = 1
+	post(t, k.qa, driver.Request{Tag: 1, Op: driver.OpWrite, Span: span(k.mema, 0, 8), Remote: remote(k.memb, 0, 8),
+		After: driver.Arrival{Queue: k.in.Number(), Count: 1}})
+	receive(t, k.in, driver.Receive{Tag: 2})
+	k.a.silent()
+	post(t, k.feed, driver.Request{Tag: 3, Op: driver.OpSend})
+	k.b.expect(3, driver.OpSend, driver.OK)
+	if loadWord(k.memb.Region().Bytes) != 0 {
+		t.Error("the peer's goroutine has carried a chained request out")
+	}
+	got := map[driver.Tag]bool{k.a.next().Tag: true, k.a.next().Tag: true}
+	if !got[1] || !got[2] || loadWord(k.memb.Region().Bytes) == 0 {
+		t.Errorf("completed %v, the target's word is %d", got, loadWord(k.memb.Region().Bytes))
+	}
+}

@@ -96,19 +96,25 @@ func TestPiecesJoinAndSplit(t *testing.T) {
 	})
 }
 
+// TestInlineBytesAreTakenAtPost has messages wait whose memory is used again at once, up to the longest there can be.
 func TestInlineBytesAreTakenAtPost(t *testing.T) {
-	l := newLink(t)
-	src := l.mema.Region().Bytes
-	for i := range 3 {
-		copy(src, []byte{byte(i), byte(i), byte(i), byte(i)})
-		post(t, l.qa, driver.Request{Tag: driver.Tag(i), Op: driver.OpSend, Flags: driver.Inline,
-			Span: span(l.mema, 0, 3), More: []driver.Span{span(l.mema, 3, 1)}})
-	}
-	for i := range 3 {
-		receive(t, l.qb, driver.Receive{Span: span(l.memb, 100+10*i, 10)})
-		l.a.expect(driver.Tag(i), driver.OpSend, driver.OK)
-		l.b.expect(0, driver.OpReceive, driver.OK)
-		checkOnly(t, l.memb.Region().Bytes, 100+10*i, bytes.Repeat([]byte{byte(i)}, 4))
+	const rounds = 3
+	for _, size := range []int{4, 64, maxInline} {
+		l := newLink(t, func(c *driver.QueueConfig) { c.MaxInline = maxInline })
+		src, want := l.mema.Region().Bytes, make([]byte, rounds*size)
+		fill(want)
+		for i := range rounds {
+			copy(src, want[i*size:][:size])
+			post(t, l.qa, driver.Request{Tag: driver.Tag(i), Op: driver.OpSend, Flags: driver.Inline,
+				Span: span(l.mema, 0, 3), More: []driver.Span{span(l.mema, 3, size-3)}})
+			clear(src[:size])
+		}
+		for i := range rounds {
+			receive(t, l.qb, driver.Receive{Span: span(l.memb, 1000*(i+1), 500)})
+			l.a.expect(driver.Tag(i), driver.OpSend, driver.OK)
+			l.b.expect(0, driver.OpReceive, driver.OK)
+			checkOnly(t, l.memb.Region().Bytes, 1000*(i+1), want[i*size:][:size])
+		}
 	}
 }
 

@@ -118,6 +118,22 @@ func TestWakeIsSticky(t *testing.T) {
 	}
 }
 
+// TestWaitSpinsBeforeItSleeps counts sleeps: none while there is time to spin, at least one afterwards.
+func TestWaitSpinsBeforeItSleeps(t *testing.T) {
+	h := newHost(t)
+	ok(t, h.cq.Wait(clock.Real.Now().Add(2*time.Millisecond), time.Hour))
+	if h.cq.sleep.rests != 0 {
+		t.Errorf("slept %d times instead of spinning", h.cq.sleep.rests)
+	}
+	var waker sync.WaitGroup
+	waker.Go(func() {
+		until(t, "the waiter sleeps", h.cq.sleep.armed.Load)
+		h.cq.Wake()
+	})
+	ok(t, h.cq.Wait(clock.Never, time.Microsecond))
+	waker.Wait()
+}
+
 // TestNoSleepOverACall: a call that comes between the last look and the sleep is heard.
 func TestNoSleepOverACall(t *testing.T) {
 	l := newLink(t)

@@ -17,6 +17,7 @@ type sleeper struct {
 	called atomic.Bool   // Wake was called and no Wait has ended since
 	signal chan struct{} // holds one
 	timer  *time.Timer   // the owner's, reused; nil until first needed
+	rests  uint64        // times that the owner has slept; tests tell by it who spins
 }
 
 // rouse wakes the sleeper, if it sleeps.
@@ -37,6 +38,7 @@ func (s *sleeper) wake() {
 
 // rest sleeps until it is roused or until has come. The caller has armed.
 func (s *sleeper) rest(until clock.Time) {
+	s.rests++
 	if until == clock.Never {
 		<-s.signal
 		return
