@@ -6,14 +6,14 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
-
-	"go.uber.org/goleak"
+	"unsafe"
 
 	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/internal/leak/leaktest"
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // fake is a NIC in a few lines: both ends of a connection live on it, and every request is carried out when it is
 // posted. Its time stands still until somebody moves it.
@@ -47,9 +47,10 @@ func (d *fakeDomain) Close() error { return nil }
 func (d *fakeDomain) Register(b []byte, access driver.Access) (driver.Memory, error) {
 	d.fake.keys++
 	key := d.fake.keys
-	m := &fakeMemory{d.fake, driver.Region{Bytes: b, Address: key << 32, Length: uint64(len(b)),
-		LocalKey: uint32(key), RemoteKey: key}, access}
-	d.fake.memories[key] = m
+	region := driver.Region{Bytes: b, Address: addressOf(b), Length: uint64(len(b)), LocalKey: uint32(key),
+		RemoteKey: key * 0x9e3779b97f4a7c15}
+	m := &fakeMemory{d.fake, d, region, access}
+	d.fake.memories[region.RemoteKey] = m
 	return m, nil
 }
 
@@ -63,7 +64,7 @@ func (d *fakeDomain) NewSharedReceives(c driver.SharedConfig) (driver.SharedRece
 }
 
 func (d *fakeDomain) NewQueuePair(c driver.QueueConfig) (driver.QueuePair, error) {
-	p := &fakePair{fake: d.fake, number: uint32(len(d.fake.pairs) + 1), queue: c.Completions.(*fakeQueue),
+	p := &fakePair{fake: d.fake, domain: d, number: uint32(len(d.fake.pairs) + 1), queue: c.Completions.(*fakeQueue),
 		access: c.Access, receives: &fakeReceives{}}
 	if c.Shared != nil {
 		p.receives = c.Shared.(*fakeReceives)
@@ -72,8 +73,11 @@ func (d *fakeDomain) NewQueuePair(c driver.QueueConfig) (driver.QueuePair, error
 	return p, nil
 }
 
+func addressOf(b []byte) uint64 { return uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))) }
+
 type fakeMemory struct {
 	fake   *fake
+	domain *fakeDomain
 	region driver.Region
 	access driver.Access
 }
@@ -135,6 +139,8 @@ func (r *fakeReceives) PostReceive(list []driver.Receive) (int, error) {
 
 type fakePair struct {
 	fake     *fake
+	domain   *fakeDomain
+	resets   int
 	number   uint32
 	queue    *fakeQueue
 	receives *fakeReceives
@@ -146,9 +152,11 @@ type fakePair struct {
 	waiting  []driver.Request
 }
 
-func (p *fakePair) Number() uint32          { return p.number }
-func (p *fakePair) Address() driver.Address { return driver.Address(fmt.Sprint(p.number)) }
-func (p *fakePair) State() driver.State     { return p.state }
+func (p *fakePair) Number() uint32 { return p.number }
+func (p *fakePair) Address() driver.Address {
+	return driver.Address(fmt.Sprint(p.number, " ", p.resets))
+}
+func (p *fakePair) State() driver.State { return p.state }
 
 func (p *fakePair) PostReceive(list []driver.Receive) (int, error) {
 	return p.receives.PostReceive(list)
@@ -177,6 +185,7 @@ func (p *fakePair) SetAccess(tag driver.Tag, access driver.Access) error {
 func (p *fakePair) Reset(tag driver.Tag) error {
 	p.fail()
 	p.state, p.arrived = driver.New, 0
+	p.resets++
 	p.control(driver.OpReset, tag)
 	return nil
 }
@@ -243,8 +252,10 @@ func (p *fakePair) complete(r *driver.Request, status driver.Status) {
 }
 
 func (p *fakePair) local(s driver.Span) []byte {
-	if m := p.fake.memories[uint64(s.Key)]; m != nil {
-		return m.at(s.Address, s.Length)
+	for _, m := range p.fake.memories {
+		if m.region.LocalKey == s.Key {
+			return m.at(s.Address, s.Length)
+		}
 	}
 	return nil
 }
@@ -273,7 +284,7 @@ func (p *fakePair) do(r *driver.Request) driver.Status {
 
 func (p *fakePair) remote(r *driver.Request, mine []byte) driver.Status {
 	m := p.fake.memories[r.Remote.Key]
-	if m == nil || !m.access.Allows(r.Op.Needs()) || m.at(r.Remote.Address, uint32(len(mine))) == nil {
+	if m == nil || m.domain != p.peer.domain || !m.access.Allows(r.Op.Needs()) || m.at(r.Remote.Address, uint32(len(mine))) == nil {
 		return driver.RemoteAccess
 	}
 	if !p.peer.access.Allows(r.Op.Needs()) {

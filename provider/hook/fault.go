@@ -27,11 +27,15 @@ type faults struct {
 
 	fail, hold, kill []*armed // hold: Delay and Polls
 	refuse           []*armed
+	changeKey        []*armed
 	lies             [lieCount][]*armed
 
 	mu       sync.Mutex
 	memories []*faultyMemory                   // open ones, to reach bytes by their address
 	kept     map[driver.Domain][]driver.Memory // by KeepMemory: still to be closed
+	keys     uint64                            // by GuessableKeys: given out so far
+	only     driver.Domain                     // by OneDomain: the one that all are
+	users    int                               // of only
 }
 
 // arm sorts a rule by what it does, so that an event is shown only to the rules that it may concern.
@@ -46,6 +50,8 @@ func (f *faults) arm(rule Rule) {
 		f.kill = append(f.kill, a)
 	case rule.Refuse != NoObject:
 		f.refuse = append(f.refuse, a)
+	case rule.ChangeKey:
+		f.changeKey = append(f.changeKey, a)
 	default:
 		f.lies[rule.Lie] = append(f.lies[rule.Lie], a)
 	}
@@ -112,7 +118,7 @@ func (f *faults) completions(inner completionParts) completionParts {
 func (f *faults) queuePair(inner driver.QueuePair, config driver.QueueConfig,
 	own driver.CompletionQueue) driver.QueuePair {
 	q := own.(*faultyQueue)
-	p := &faultyQueuePair{QueuePair: inner, number: inner.Number(), faults: f, queue: q,
+	p := &faultyQueuePair{QueuePair: inner, number: inner.Number(), faults: f, queue: q, madeWith: config.Access,
 		sent: make([]sent, 2*max(config.SendDepth, 1)), staged: make([]driver.Request, 0, max(config.SendDepth, 1))}
 	q.pairs[p.number] = p
 	return p

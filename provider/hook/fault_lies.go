@@ -21,12 +21,25 @@ var postingLies = [...]struct {
 	{LateInline, func(e Event, _ *driver.Request) bool { return e.Flags.Has(driver.Inline) }, borrow},
 	{UnconditionalSwap, func(e Event, _ *driver.Request) bool { return e.Op == driver.OpCompareSwap }, signal},
 	{FetchAddNew, func(e Event, _ *driver.Request) bool { return e.Op == driver.OpFetchAdd }, signal},
+	{Overtake, func(e Event, _ *driver.Request) bool { return e.Op == driver.OpWrite || e.Op == driver.OpSend }, nothing},
+	{TearWrites, canTear, shorten},
+}
+
+// tornBytes is how much of a Write comes late: half a word.
+const tornBytes = 4
+
+// canTear leaves Quiet requests alone: the program may take their room in the send queue before the rest has completed.
+func canTear(e Event, r *driver.Request) bool {
+	return e.Op == driver.OpWrite && e.Flags == 0 && len(r.More) == 0 && e.Bytes > tornBytes
 }
 
 func signal(_ *faultyQueuePair, _ *sent, r *driver.Request)  { r.Flags &^= driver.Quiet }
 func unfence(_ *faultyQueuePair, _ *sent, r *driver.Request) { r.Flags &^= driver.Fence }
 func borrow(_ *faultyQueuePair, _ *sent, r *driver.Request)  { r.Flags &^= driver.Inline }
 func unchain(_ *faultyQueuePair, _ *sent, r *driver.Request) { r.After = driver.Arrival{} }
+
+func nothing(*faultyQueuePair, *sent, *driver.Request)       {}
+func shorten(_ *faultyQueuePair, _ *sent, r *driver.Request) { r.Span.Length -= tornBytes }
 
 // empty keeps the key and the place in the queue, but moves no byte.
 func empty(_ *faultyQueuePair, _ *sent, r *driver.Request) { r.Span.Length, r.More = 0, nil }
@@ -79,11 +92,12 @@ func (p *faultyQueuePair) completed(c driver.Completion) {
 		p.queue.push(entry{Completion: c})
 		return
 	case s.retried:
-		p.swappedAgain(s, &c)
+		p.completedAgain(s, &c)
 		return
 	}
 	p.restore(s, &c)
-	if s.told.has(UnconditionalSwap) && p.swapAgain(s, &c) {
+	if c.Status == driver.OK && p.postMore(s) {
+		p.awaitMore(s, &c)
 		return
 	}
 	switch silent := s.silent(c.Status); {
@@ -130,30 +144,44 @@ func (p *faultyQueuePair) change(s *sent) {
 	}
 }
 
-// swapAgain posts a CompareSwap that did not swap once more, with the value it found. Meanwhile its completion, and
-// what comes behind it, waits. It reports whether that was needed.
-func (p *faultyQueuePair) swapAgain(s *sent, c *driver.Completion) bool {
-	if c.Status != driver.OK || !p.postSwap(s) {
-		return false
+// postMore posts what a lie has left to do of a request that has completed, and reports whether there is something. The
+// room in the send queue is its own: the program does not know yet that it has completed.
+func (p *faultyQueuePair) postMore(s *sent) bool {
+	switch {
+	case s.told.has(UnconditionalSwap):
+		return p.postSwap(s)
+	case s.told.has(TearWrites) && !s.retried:
+		return p.postRest(s)
 	}
-	s.retried = true
-	if !s.quiet() {
-		p.queue.push(entry{Completion: *c, swapping: s.ticket})
-	}
-	return true
+	return false
 }
 
-// swappedAgain takes the completion of a repeated CompareSwap. The word may have changed again.
-func (p *faultyQueuePair) swappedAgain(s *sent, c *driver.Completion) {
-	if c.Status == driver.OK && p.postSwap(s) {
+// awaitMore holds the completion of a request of which more was posted, and with it what comes behind.
+func (p *faultyQueuePair) awaitMore(s *sent, c *driver.Completion) {
+	s.retried = true
+	if !s.quiet() {
+		p.queue.push(entry{Completion: *c, awaits: s.ticket})
+	}
+}
+
+// completedAgain takes the completion of what was posted more. There may be still more: a word may have changed again.
+func (p *faultyQueuePair) completedAgain(s *sent, c *driver.Completion) {
+	if c.Status == driver.OK && p.postMore(s) {
 		return
 	}
 	s.retried = false
-	p.queue.swapped(p.number, s.ticket)
+	p.queue.letGo(p.number, s.ticket)
 }
 
-// postSwap repeats a CompareSwap if it found something else than expected, and remembers what it expects now. The
-// room in the send queue is its own: the program does not know yet that it has completed.
+// postRest posts the end of a Write that was torn.
+func (p *faultyQueuePair) postRest(s *sent) bool {
+	rest := s.request
+	done := rest.Span.Length - tornBytes
+	rest.Span, rest.Remote = rest.Span.Sub(done, tornBytes), rest.Remote.Sub(uint64(done), tornBytes)
+	return p.postAgain(s, rest)
+}
+
+// postSwap repeats a CompareSwap if it found something else than expected, and remembers what it expects now.
 func (p *faultyQueuePair) postSwap(s *sent) bool {
 	b := p.faults.bytes(s.request.Span)
 	if len(b) != 8 {
@@ -164,8 +192,12 @@ func (p *faultyQueuePair) postSwap(s *sent) bool {
 		return false
 	}
 	s.request.Compare = found
-	again := s.request
-	again.Tag, again.Flags, again.After = s.ticket, 0, driver.Arrival{}
-	n, err := p.QueuePair.Post([]driver.Request{again})
+	return p.postAgain(s, s.request)
+}
+
+// postAgain posts a request under the ticket of one that has completed.
+func (p *faultyQueuePair) postAgain(s *sent, r driver.Request) bool {
+	r.Tag, r.Flags, r.After = s.ticket, 0, driver.Arrival{}
+	n, err := p.QueuePair.Post([]driver.Request{r})
 	return n == 1 && err == nil
 }

@@ -6,7 +6,36 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
+// newDomain makes a domain, or hands out the one that there is.
+func (f *faults) newDomain(device driver.Device) (driver.Domain, error) {
+	if !f.tells(OneDomain, Event{}) {
+		return device.NewDomain()
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.users == 0 {
+		only, err := device.NewDomain()
+		if err != nil {
+			return nil, err
+		}
+		f.only = only
+	}
+	f.users++
+	return f.only, nil
+}
+
 func (f *faults) domain(inner driver.Domain) driver.Domain { return &faultyDomain{inner, f} }
+
+// margins are what peers can reach although they should not. In front they are a whole word, so that words stay aligned.
+func (f *faults) margins() (front, back int) {
+	if f.tells(GenerousStart, Event{}) {
+		front = 8
+	}
+	if f.tells(GenerousEnd, Event{}) {
+		back = 1
+	}
+	return front, back
+}
 
 // faultyDomain closes at its end what a lie kept open.
 type faultyDomain struct {
@@ -19,21 +48,39 @@ func (d *faultyDomain) Close() error {
 	f.mu.Lock()
 	kept := f.kept[d]
 	delete(f.kept, d)
+	inUse := d.Domain == f.only && f.leaveOnly()
 	f.mu.Unlock()
 	for _, m := range kept {
 		if err := m.Close(); err != nil {
 			return err
 		}
 	}
+	if inUse {
+		return nil
+	}
 	return d.Domain.Close()
+}
+
+// leaveOnly gives up a use of the one domain and reports whether others are left. The caller holds mu.
+func (f *faults) leaveOnly() bool {
+	f.users--
+	return f.users > 0
 }
 
 // memory remembers the memory, so that lies reach its bytes by address.
 func (f *faults) memory(inner memoryParts, domain driver.Domain, owned bool) memoryParts {
-	m := &faultyMemory{inner.Memory, f, domain, owned}
+	if inner.MemoryAccess != nil && len(f.changeKey) > 0 {
+		again := &rekeyedMemory{Memory: inner.Memory, access: inner.MemoryAccess, domain: domain, faults: f}
+		inner = memoryParts{again, again}
+	}
+	m := &faultyMemory{Memory: inner.Memory, faults: f, domain: domain, owned: owned}
 	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.tells(GuessableKeys, Event{}) {
+		f.keys++
+		m.key = f.keys
+	}
 	f.memories = append(f.memories, m)
-	f.mu.Unlock()
 	inner.Memory = m
 	return inner
 }
@@ -43,7 +90,16 @@ type faultyMemory struct {
 	driver.Memory
 	faults *faults
 	domain driver.Domain
-	owned  bool // the provider allocated the bytes; others may be unmapped by the program after Close
+	owned  bool   // the provider allocated the bytes; others may be unmapped by the program after Close
+	key    uint64 // by GuessableKeys; 0: the provider's
+}
+
+func (m *faultyMemory) Region() driver.Region {
+	r := m.Memory.Region()
+	if m.key != 0 {
+		r.RemoteKey = m.key
+	}
+	return r
 }
 
 func (m *faultyMemory) Close() error {

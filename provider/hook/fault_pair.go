@@ -22,7 +22,10 @@ type faultyQueuePair struct {
 	staged  []driver.Request
 	late    []driver.Request // by LateInline: not handed to the device yet
 
-	behind    driver.Completion // by SwapCompletions and IgnoreFence: to be reported behind the next one
+	madeWith driver.Access  // by the program
+	kept     driver.Address // by KeepAddress: from before a Reset
+
+	behind    driver.Completion // by SwapCompletions, IgnoreFence and Overtake: to be reported behind the next one
 	hasBehind bool
 	failed    bool // a request failed by its own fault since the last Reset
 	resetting bool // a Reset is under way
@@ -36,8 +39,8 @@ type sent struct {
 	fail    driver.Status // OK: not made to fail
 	told    lieSet        // about this request
 	flipped driver.Span   // by CorruptPayload: the source, until it is repaired
-	retried bool          // by UnconditionalSwap: posted again with what was found
-	// By IgnoreFence: this one has gone in front of the request before it, or was overtaken by the one behind it.
+	retried bool          // by UnconditionalSwap and TearWrites: more of it was posted when it had completed
+	// By IgnoreFence and Overtake: this one has gone in front of the request before it, or was overtaken by the one behind it.
 	overtook, overtaken bool
 }
 
@@ -66,7 +69,7 @@ func (p *faultyQueuePair) Post(list []driver.Request) (int, error) {
 		s := p.ticket(&list[i])
 		p.staged = append(p.staged, list[i])
 		p.prepare(s, &p.staged[i])
-		if s.told.has(IgnoreFence) {
+		if s.told.has(IgnoreFence) || s.told.has(Overtake) {
 			p.overtake(s, i)
 		}
 		late = late || s.told.has(LateInline)
@@ -124,15 +127,17 @@ func (p *faultyQueuePair) doomed(r *driver.Request, status driver.Status) driver
 	}
 }
 
-// overtake puts a staged request in front of the Read or atomic that its fence was for: on a NIC that does one request
-// after the other, leaving out the fence would not be seen. Their completions keep the order of the program.
+// overtake puts a staged request in front of the one before it: of the Read or atomic that its fence was for, because on a
+// NIC that does one request after the other leaving out the fence would not be seen; or of one of the same kind. Their
+// completions keep the order of the program.
 func (p *faultyQueuePair) overtake(s *sent, i int) {
 	if i == 0 {
 		return
 	}
 	slow, fast := &p.staged[i-1], &p.staged[i]
 	other := p.find(slow.Tag)
-	if other.overtaken || slow.Op != driver.OpRead && !slow.Op.IsAtomic() {
+	fetches := slow.Op == driver.OpRead || slow.Op.IsAtomic()
+	if other.overtaken || s.told.has(IgnoreFence) && !fetches || s.told.has(Overtake) && slow.Op != fast.Op {
 		return
 	}
 	s.overtook, other.overtaken = true, true
@@ -217,9 +222,20 @@ func (p *faultyQueuePair) SetAccess(tag driver.Tag, access driver.Access) error 
 	return p.queue.changeAccess(c, IgnoreQueueAccess, p, func() error { return p.QueuePair.SetAccess(tag, access) })
 }
 
+// Address is the one from before a Reset if the plan says so.
+func (p *faultyQueuePair) Address() driver.Address {
+	if p.kept != "" {
+		return p.kept
+	}
+	return p.QueuePair.Address()
+}
+
 // Reset flushes late requests too, so they are posted first.
 func (p *faultyQueuePair) Reset(tag driver.Tag) error {
 	if err := p.postLate(); err != nil {
+		return err
+	}
+	if err := p.lieAtReset(tag); err != nil {
 		return err
 	}
 	p.resetting = true
@@ -228,6 +244,19 @@ func (p *faultyQueuePair) Reset(tag driver.Tag) error {
 		p.resetting = false
 	}
 	return err
+}
+
+// lieAtReset keeps or forgets what a Reset should not.
+func (p *faultyQueuePair) lieAtReset(tag driver.Tag) error {
+	e := Event{Op: driver.OpReset, Queue: p.number, Tag: tag}
+	if p.faults.tells(KeepAddress, e) {
+		p.kept = p.Address()
+	}
+	if !p.faults.tells(ForgetAccess, e) {
+		return nil
+	}
+	p.queue.swallow = append(p.queue.swallow, driver.Completion{Tag: tag, Queue: p.number, Op: driver.OpQueueAccess})
+	return p.QueuePair.SetAccess(tag, p.madeWith)
 }
 
 func (p *faultyQueuePair) Close() error {

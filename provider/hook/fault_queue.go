@@ -26,9 +26,9 @@ type faultyQueue struct {
 // entry is a completion on its way. It, and what is behind it, is reported when nothing holds it any more.
 type entry struct {
 	driver.Completion
-	polls    int        // still to pass without reporting it
-	at       clock.Time // not before
-	swapping driver.Tag // ticket of a CompareSwap that is being repeated; 0: none
+	polls  int        // still to pass without reporting it
+	at     clock.Time // not before
+	awaits driver.Tag // ticket of a request of which more was posted; 0: none
 }
 
 // lateCall is something that the device should have been told at once.
@@ -88,18 +88,18 @@ func (q *faultyQueue) drain(into []driver.Completion) int {
 }
 
 func (q *faultyQueue) due(e *entry) bool {
-	return e.polls == 0 && e.swapping == 0 && (e.at == 0 || e.at <= q.faults.clock.Now())
+	return e.polls == 0 && e.awaits == 0 && (e.at == 0 || e.at <= q.faults.clock.Now())
 }
 
 // push appends to the backlog. What it can hold is bounded by the depth of the queue inside, as far as the plan does
 // not double completions.
 func (q *faultyQueue) push(e entry) { q.backlog = append(q.backlog, e) }
 
-// swapped lets go of the completion of a repeated CompareSwap.
-func (q *faultyQueue) swapped(queue uint32, ticket driver.Tag) {
+// letGo lets go of a completion that awaited more.
+func (q *faultyQueue) letGo(queue uint32, ticket driver.Tag) {
 	for i := range q.backlog {
-		if e := &q.backlog[i]; e.swapping == ticket && e.Queue == queue {
-			e.swapping = 0
+		if e := &q.backlog[i]; e.awaits == ticket && e.Queue == queue {
+			e.awaits = 0
 		}
 	}
 }

@@ -12,7 +12,7 @@ func (q *faultyQueue) next() clock.Time {
 	switch {
 	case len(q.lateCall) > 0:
 		return q.faults.clock.Now()
-	case len(q.backlog) == 0 || q.backlog[0].swapping != 0:
+	case len(q.backlog) == 0 || q.backlog[0].awaits != 0:
 		return clock.Never
 	}
 	return max(q.backlog[0].at, q.faults.clock.Now())

@@ -7,7 +7,11 @@ import "github.com/weft-fabric/weft/verbs/driver"
 type layer interface {
 	// admit is asked before anything is made: an error refuses it, and what is made gets the access returned.
 	admit(object Object, access driver.Access) (driver.Access, error)
+	// newDomain makes the domain inside; domain is what the layer puts around it.
+	newDomain(device driver.Device) (driver.Domain, error)
 	domain(inner driver.Domain) driver.Domain
+	// margins is how many bytes allocated memory gets in front of, and behind, those that it shows.
+	margins() (front, back int)
 	// memory gets the domain's memory; owned says that the provider allocated the bytes.
 	memory(inner memoryParts, domain driver.Domain, owned bool) memoryParts
 	completions(inner completionParts) completionParts
@@ -41,6 +45,10 @@ func (o Object) String() string { return nameOf(objectNames[:], int(o), "Object"
 type transparent struct{}
 
 func (transparent) admit(_ Object, access driver.Access) (driver.Access, error) { return access, nil }
+
+func (transparent) newDomain(device driver.Device) (driver.Domain, error) { return device.NewDomain() }
+
+func (transparent) margins() (front, back int) { return 0, 0 }
 
 func (transparent) domain(inner driver.Domain) driver.Domain { return inner }
 

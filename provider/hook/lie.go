@@ -38,6 +38,8 @@ const (
 	UnconditionalSwap // a CompareSwap swaps whatever it finds
 	FetchAddNew       // a FetchAdd returns the sum
 	ReverseReceives   // take the receives of a list last first
+	Overtake          // start a Write, or a Send, before the one in front of it in the same list
+	TearWrites        // write the last four bytes of a Write only after it has completed
 
 	// Told when access is asked for or changed.
 
@@ -47,6 +49,15 @@ const (
 	WidenQueueAccess   // a queue pair allows everything
 	WidenMemoryAccess  // memory allows everything
 	KeepMemory         // allocated memory stays reachable when it is closed, until its domain is closed
+	GenerousStart      // allocated memory lets peers reach the word before it
+	GenerousEnd        // allocated memory lets peers reach the byte behind it
+	GuessableKeys      // remote keys are said to be 1, 2, 3, …; no provider accepts them, so that nothing else works
+	OneDomain          // all domains are one
+
+	// Told when a queue pair is reset.
+
+	KeepAddress  // its address stays the same
+	ForgetAccess // its access is again what it was made with
 
 	// Told when a program sleeps.
 
@@ -60,8 +71,9 @@ var lieNames = [lieCount]string{"NoLie", "DropCompletion", "DoubleCompletion", "
 	"WrongTag", "WrongBytes", "WrongImm", "WrongOp", "WrongQueue", "DropQuietFailure", "DropFlushed",
 	"ResetWithoutFlush", "DropUnreceived", "IgnorePeerDeath", "CorruptPayload", "DropWrite", "IgnoreQuiet",
 	"IgnoreFence", "IgnoreAfter", "LateInline", "UnconditionalSwap", "FetchAddNew", "ReverseReceives",
-	"IgnoreQueueAccess", "IgnoreMemoryAccess", "EarlyAccess", "WidenQueueAccess", "WidenMemoryAccess", "KeepMemory",
-	"LateWait", "LostWake"}
+	"Overtake", "TearWrites", "IgnoreQueueAccess", "IgnoreMemoryAccess", "EarlyAccess", "WidenQueueAccess",
+	"WidenMemoryAccess", "KeepMemory", "GenerousStart", "GenerousEnd", "GuessableKeys", "OneDomain", "KeepAddress",
+	"ForgetAccess", "LateWait", "LostWake"}
 
 func (l Lie) String() string { return nameOf(lieNames[:], int(l), "Lie") }
 

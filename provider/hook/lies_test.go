@@ -39,6 +39,8 @@ var told = []struct {
 	{UnconditionalSwap, swap, "1 CompareSwap OK 8, 2 Read OK 8, there 5", "1 CompareSwap OK 8, 2 Read OK 8, there 9"},
 	{FetchAddNew, add, "1 FetchAdd OK 8, returned 5, there 12", "1 FetchAdd OK 8, returned 12, there 12"},
 	{ReverseReceives, order, "3 Receive OK 8", "4 Receive OK 8"},
+	{Overtake, overtaken, "1 Write OK 8, 2 Write OK 8, there 2", "1 Write OK 8, 2 Write OK 8, there 1"},
+	{TearWrites, torn, "whole true, 1 Write OK 8, whole true", "whole false, 1 Write OK 8, whole true"},
 
 	{IgnoreQueueAccess, queueAccess, "6 QueueAccess OK 0, 1 Write RemoteInvalid 0", "6 QueueAccess OK 0, 1 Write OK 8"},
 	{IgnoreMemoryAccess, memoryAccessChange, "6 MemoryAccess OK 0, 1 Write RemoteAccess 0",
@@ -48,6 +50,13 @@ var told = []struct {
 	{WidenQueueAccess, queueAccess, "6 QueueAccess OK 0, 1 Write RemoteInvalid 0", "6 QueueAccess OK 0, 1 Write OK 8"},
 	{WidenMemoryAccess, private, "1 Read RemoteAccess 0", "1 Read OK 8"},
 	{KeepMemory, closedMemory, "1 Write RemoteAccess 0, left 1", "1 Write OK 8, left 2, then 1"},
+	{GenerousStart, beforeMemory, "1 Write RemoteAccess 0", "1 Write OK 8"},
+	{GenerousEnd, behindMemory, "1 Write RemoteAccess 0", "1 Write OK 8"},
+	{GuessableKeys, keys, "false", "true"},
+	{OneDomain, otherDomain, "1 Write RemoteAccess 0", "1 Write OK 8"},
+
+	{KeepAddress, address, "false", "true"},
+	{ForgetAccess, accessAfterReset, "1 Write RemoteInvalid 0", "1 Write OK 8"},
 
 	{LateWait, wait, "0", "50"},
 	{LostWake, wake, "1", "0"},

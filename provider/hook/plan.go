@@ -39,12 +39,15 @@ type Rule struct {
 	Kill func(e Event)
 	// Refuse makes the call that would make such an object fail with ErrRefused. Op, Queue and Match do not apply.
 	Refuse Object
-	Lie    Lie
+	// ChangeKey gives memory a new remote key when its access is changed, as the contract allows: some providers can
+	// only register it anew. It needs one that finds the same bytes at the same address when they are registered again.
+	ChangeKey bool
+	Lie       Lie
 }
 
 // Event is what a rule looks at: a request about to be posted, a completion about to be reported, a list of receives
-// (OpReceive) or a change of access (OpQueueAccess, OpMemoryAccess). What does not apply is zero: all of it when memory
-// is closed and when a program sleeps.
+// (OpReceive), a change of access (OpQueueAccess, OpMemoryAccess) or a Reset (OpReset). What does not apply is zero: all
+// of it when domains and memory are made or closed and when a program sleeps.
 type Event struct {
 	Op     driver.Op
 	Flags  driver.Flags // of a request
@@ -69,14 +72,14 @@ func (p Plan) Validate() error {
 func (r *Rule) validate() error {
 	faults := 0
 	for _, set := range [...]bool{r.Fail != driver.OK, r.Delay != 0, r.Polls != 0, r.Kill != nil,
-		r.Refuse != NoObject, r.Lie != NoLie} {
+		r.Refuse != NoObject, r.ChangeKey, r.Lie != NoLie} {
 		if set {
 			faults++
 		}
 	}
 	switch {
 	case faults != 1:
-		return fmt.Errorf("must have exactly one of Fail, Delay, Polls, Kill, Refuse and Lie, has %d", faults)
+		return fmt.Errorf("must have exactly one of Fail, Delay, Polls, Kill, Refuse, ChangeKey and Lie, has %d", faults)
 	case r.Nth != 0 && r.Every != 0:
 		return fmt.Errorf("has both Nth (%d) and Every (%d)", r.Nth, r.Every)
 	case r.Fail == driver.Flushed, r.Fail == driver.LocalLength, int(r.Fail) >= statusCount:

@@ -198,6 +198,86 @@ func closedMemory(r *rig) string {
 	return text
 }
 
+// overtaken writes 1 and then 2 to one place.
+func overtaken(r *rig) string {
+	binary.NativeEndian.PutUint64(r.mine.Region().Bytes, 1)
+	binary.NativeEndian.PutUint64(r.mine.Region().Bytes[8:], 2)
+	second := r.request(2, driver.OpWrite, 0)
+	second.Span = span(r.mine, 8, 8)
+	r.post(r.a, r.request(1, driver.OpWrite, 0), second)
+	return fmt.Sprint(r.ends(), ", there ", word(r.theirs))
+}
+
+// torn looks at the target before the completion is polled, and afterwards.
+func torn(r *rig) string {
+	r.post(r.a, r.request(1, driver.OpWrite, 0))
+	if r.settle != nil {
+		r.settle()
+	}
+	before := word(r.theirs) == word(r.mine)
+	ends := r.eventually()
+	return fmt.Sprint("whole ", before, ", ", ends, ", whole ", word(r.theirs) == word(r.mine))
+}
+
+// around writes 8 bytes that begin at an offset from the target's memory.
+func around(r *rig, offset int) string {
+	q := r.request(1, driver.OpWrite, 0)
+	q.Remote.Address += uint64(offset)
+	r.post(r.a, q)
+	return r.ends()
+}
+
+func beforeMemory(r *rig) string { return around(r, -1) }
+
+func behindMemory(r *rig) string { return around(r, rigBytes-7) }
+
+// keys says whether the second of two memories could be named by whoever knows the first.
+func keys(r *rig) string {
+	return fmt.Sprint(r.theirs.Region().RemoteKey == r.mine.Region().RemoteKey+1)
+}
+
+// otherDomain writes to memory that the target's queue pair must not reach.
+func otherDomain(r *rig) string {
+	other := must(r.device.NewDomain())(r.t)
+	m := must(other.(driver.Allocator).Alloc(8, driver.RemoteAll))(r.t)
+	q := r.request(1, driver.OpWrite, 0)
+	q.Remote = driver.RemoteSpan{Address: m.Region().Address, Length: 8, Key: m.Region().RemoteKey}
+	r.post(r.a, q)
+	ends := r.ends()
+	closeAll(r.t, m, other)
+	return ends
+}
+
+func address(r *rig) string {
+	before := r.a.Address()
+	r.control(1, func() error { return r.a.Reset(5) })
+	return fmt.Sprint(r.a.Address() == before)
+}
+
+// accessAfterReset revokes, resets both ends and tries again.
+func accessAfterReset(r *rig) string {
+	r.control(1, func() error { return r.b.SetAccess(6, driver.RemoteRead) })
+	r.control(1, func() error { return r.b.Reset(5) })
+	r.control(1, func() error { return r.a.Reset(5) })
+	r.control(2, func() error {
+		r.connect(r.a, r.b)
+		r.connect(r.b, r.a)
+		return nil
+	})
+	return write(r)
+}
+
+// control starts something and waits for as many completions.
+func (r *rig) control(n int, start func() error) {
+	r.t.Helper()
+	if err := start(); err != nil {
+		r.t.Fatal(err)
+	}
+	for n > 0 {
+		n -= len(r.poll())
+	}
+}
+
 // wait sleeps although there is a completion, and says when it woke.
 func wait(r *rig) string {
 	r.post(r.a, r.request(1, driver.OpWrite, 0))

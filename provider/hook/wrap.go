@@ -30,7 +30,7 @@ func (d *device) NewDomain() (driver.Domain, error) {
 	if _, err := d.layer.admit(DomainObject, 0); err != nil {
 		return nil, err
 	}
-	inner, err := d.Device.NewDomain()
+	inner, err := d.layer.newDomain(d.Device)
 	if err != nil {
 		return nil, err
 	}
@@ -101,13 +101,13 @@ func (d *domain) Register(b []byte, access driver.Access) (driver.Memory, error)
 	if err != nil {
 		return nil, err
 	}
-	parts := d.memory(inner, false)
+	parts := d.memory(partsOfMemory(inner), false)
 	return assembleMemory(parts.Memory, parts.MemoryAccess), nil
 }
 
 // memory puts the layer, and then the translation of completion queues, around memory.
-func (d *domain) memory(inner driver.Memory, owned bool) memoryParts {
-	parts := d.device.layer.memory(partsOfMemory(inner), d.Domain, owned)
+func (d *domain) memory(inner memoryParts, owned bool) memoryParts {
+	parts := d.device.layer.memory(inner, d.Domain, owned)
 	if parts.MemoryAccess != nil {
 		parts.MemoryAccess = memoryAccess{d.device, parts.MemoryAccess}
 	}
@@ -144,12 +144,28 @@ func (a allocator) Alloc(size int, access driver.Access) (driver.Memory, error) 
 	if err != nil {
 		return nil, err
 	}
-	inner, err := a.inner.Alloc(size, access)
+	front, back := a.domain.device.layer.margins()
+	inner, err := a.inner.Alloc(front+size+back, access)
 	if err != nil {
 		return nil, err
 	}
-	parts := a.domain.memory(inner, true)
+	inside := partsOfMemory(inner)
+	inside.Memory = &inset{inner, front, back}
+	parts := a.domain.memory(inside, true)
 	return assembleMemory(parts.Memory, parts.MemoryAccess), nil
+}
+
+// inset is memory that does not show its margins.
+type inset struct {
+	driver.Memory
+	front, back int
+}
+
+func (m *inset) Region() driver.Region {
+	r := m.Memory.Region()
+	r.Bytes = r.Bytes[m.front : len(r.Bytes)-m.back]
+	r.Address, r.Length = r.Address+uint64(m.front), uint64(len(r.Bytes))
+	return r
 }
 
 // phantomAllocator is the domain's driver.Phantoms.
@@ -167,7 +183,7 @@ func (p phantomAllocator) AllocPhantom(size uint64, access driver.Access) (drive
 	if err != nil {
 		return nil, err
 	}
-	parts := p.domain.memory(inner, true)
+	parts := p.domain.memory(partsOfMemory(inner), true)
 	return assemblePhantom(parts.Memory, parts.MemoryAccess, inner), nil
 }
 

@@ -214,7 +214,7 @@ func TestWorksThrough(t *testing.T) {
 	}
 }
 
-func closeAll(t *testing.T, list ...interface{ Close() error }) {
+func closeAll(t testing.TB, list ...interface{ Close() error }) {
 	t.Helper()
 	for _, c := range list {
 		if err := c.Close(); err != nil {
