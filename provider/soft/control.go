@@ -112,9 +112,6 @@ func (q *QueuePair) connected(status driver.Status) {
 // SetAccess changes what the peer may do through this queue pair. It completes when no operation can land any more that
 // only the old access allowed.
 func (q *QueuePair) SetAccess(tag driver.Tag, access driver.Access) error {
-	if !access.Valid() {
-		return fmt.Errorf("soft: queue pair %d: access %#x has unknown bits", q.number, uint8(access))
-	}
 	if err := q.enter(); err != nil {
 		return err
 	}

@@ -109,9 +109,6 @@ func (d *Device) NewDomain() (driver.Domain, error) {
 
 // NewCompletionQueue makes a queue that can hold depth completions.
 func (d *Device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
-	if err := checkRange("completion queue: depth", depth, maxCompletion); err != nil {
-		return nil, err
-	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if err := d.usable(); err != nil {
@@ -181,14 +178,6 @@ func (d *Device) usable() error {
 		return errKilled
 	case d.closed:
 		return fmt.Errorf("soft: device %s is %w", d.config.Name, driver.ErrClosed)
-	}
-	return nil
-}
-
-// checkRange reports a size that is not from 0 to most.
-func checkRange(what string, value, most int) error {
-	if value < 0 || value > most {
-		return fmt.Errorf("soft: %s %d is not from 0 to %d", what, value, most)
 	}
 	return nil
 }

@@ -181,42 +181,6 @@ func TestKilledDeviceRefusesEverything(t *testing.T) {
 	}
 }
 
-func TestBadRequestsAreNamed(t *testing.T) {
-	l := newLink(t)
-	old := span(l.mema, 0, 8)
-	for want, r := range map[string]driver.Request{
-		"Receive is not a request":  {Op: driver.OpReceive},
-		"flags 0x80":                {Op: driver.OpWrite, Flags: 1 << 7},
-		"5 spans, most is 4":        {Op: driver.OpWrite, More: make([]driver.Span, 4)},
-		"Read cannot be Inline":     {Op: driver.OpRead, Flags: driver.Inline},
-		"Inline Send of 65 bytes":   {Op: driver.OpSend, Flags: driver.Inline, Span: span(l.mema, 0, 65)},
-		"4 bytes for the old value": {Op: driver.OpFetchAdd, Span: span(l.mema, 0, 4)},
-		"not a multiple of 8":       {Op: driver.OpFetchAdd, Span: old, Remote: remote(l.memb, 4, 8)},
-		"1073741825 bytes, most is": {Op: driver.OpWrite, Span: span(l.mema, 0, 1<<30+1)},
-	} {
-		n, err := l.qa.Post([]driver.Request{{Tag: 1, Op: driver.OpWrite}, r})
-		if n != 1 || err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("took %d, error %v, want %q", n, err, want)
-		}
-		l.a.expect(1, driver.OpWrite, driver.OK)
-	}
-	if l.qa.State() != driver.Ready {
-		t.Errorf("state is %v, want Ready", l.qa.State())
-	}
-}
-
-func TestFullQueuesSaySo(t *testing.T) {
-	l := newLink(t, func(c *driver.QueueConfig) { c.SendDepth, c.ReceiveDepth = 3, 3 })
-	if n, err := l.qa.Post(make4(driver.Request{Op: driver.OpSend})); n != 3 || err == nil {
-		t.Errorf("took %d requests, error %v", n, err)
-	}
-	if n, err := l.qa.PostReceive(make4(driver.Receive{})); n != 3 || err == nil {
-		t.Errorf("took %d receives, error %v", n, err)
-	}
-}
-
-func make4[T any](v T) []T { return []T{v, v, v, v} }
-
 func TestWrongStatesAreNamed(t *testing.T) {
 	h := newHost(t)
 	q := h.pair()
@@ -236,26 +200,35 @@ func TestWrongStatesAreNamed(t *testing.T) {
 	}
 }
 
-func TestBadConfigIsNamed(t *testing.T) {
-	h, other := newHost(t), newHost(t)
-	for want, c := range map[string]driver.QueueConfig{
-		"completion queue is not of": {Completions: other.cq},
-		"send depth 16385":           {Completions: h.cq, SendDepth: maxDepth + 1},
-		"receive depth -1":           {Completions: h.cq, ReceiveDepth: -1},
-		"spans 17":                   {Completions: h.cq, MaxSpans: 17},
-		"inline bytes 257":           {Completions: h.cq, MaxInline: 257},
-		"access 0x80":                {Completions: h.cq, Access: 1 << 7},
-	} {
-		if _, err := h.domain.NewQueuePair(c); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, want %q", err, want)
-		}
-	}
-	for _, size := range []int{0, -1, maxAlloc + 1} {
-		if _, err := h.domain.Alloc(size, 0); err == nil {
-			t.Errorf("Alloc(%d) went well", size)
-		}
+func TestBadSizesAreNamed(t *testing.T) {
+	if _, err := newHost(t).domain.Alloc(maxAlloc+1, 0); !errors.Is(err, driver.ErrLimit) {
+		t.Errorf("Alloc of %d bytes: %v", maxAlloc+1, err)
 	}
 	if _, err := New(Config{PeerTimeout: -1}); err == nil {
 		t.Error("a negative timeout went well")
+	}
+}
+
+// TestTooMuchPanics: package verbs posts no more than was agreed. If it did, one request would take another's place.
+func TestTooMuchPanics(t *testing.T) {
+	h := newHost(t)
+	for name, post := range map[string]func(){
+		"requests": func() {
+			var b backlog
+			for range 4 {
+				b.push(&driver.Request{Op: driver.OpSend}, 3)
+			}
+		},
+		"receives": func() { newPool(h.device, 3, 2, false).postAll(make([]driver.Receive, 4)) },
+		"spans":    func() { newPool(h.device, 3, 2, false).postAll([]driver.Receive{{More: make([]driver.Span, 2)}}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			defer func() {
+				if text, _ := recover().(string); !strings.HasPrefix(text, "soft: ") {
+					t.Errorf("panicked with %q", text)
+				}
+			}()
+			post()
+		})
 	}
 }

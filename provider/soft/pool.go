@@ -46,7 +46,7 @@ type pool struct {
 }
 
 func newPool(d *Device, depth, maxSpans int, shared bool) *pool {
-	return &pool{depth: depth, maxSpans: max(maxSpans, 1), shared: shared, locks: &d.locks}
+	return &pool{depth: depth, maxSpans: maxSpans, shared: shared, locks: &d.locks}
 }
 
 // ringSize is how long a ring of slots must be: all that can be outstanding, and a power of two so that it wraps cheaply.
@@ -65,26 +65,23 @@ func (p *pool) allocate() {
 	}
 }
 
-// postAll adds receives: all, or the first n and an error that says why. Called by the owner.
-func (p *pool) postAll(list []driver.Receive) (n int, err error) {
+// postAll adds receives. Called by the owner.
+func (p *pool) postAll(list []driver.Receive) {
 	if p.slots == nil {
 		p.allocate()
 	}
-	for n < len(list) && err == nil {
-		if err = p.post(&list[n]); err == nil {
-			n++
-		}
+	for i := range list {
+		p.post(&list[i])
 	}
 	p.ringWanting()
-	return n, err
 }
 
-func (p *pool) post(r *driver.Receive) error {
-	if 1+len(r.More) > p.maxSpans {
-		return fmt.Errorf("receive of %d spans, most is %d", 1+len(r.More), p.maxSpans)
-	}
-	if len(p.vacant) == 0 {
-		return fmt.Errorf("%d receives are outstanding, most is %d", p.depth, p.depth)
+// post adds one receive. Package verbs posts no more than there are slots for, and no more spans than they hold; if it
+// did, one receive would take the place of another.
+func (p *pool) post(r *driver.Receive) {
+	if len(p.vacant) == 0 || len(r.More) >= p.maxSpans {
+		panic(fmt.Sprintf("soft: a receive of %d spans, most is %d, with %d of %d slots vacant", 1+len(r.More), p.maxSpans,
+			len(p.vacant), p.depth))
 	}
 	n := p.vacant[len(p.vacant)-1]
 	p.vacant = p.vacant[:len(p.vacant)-1]
@@ -94,7 +91,6 @@ func (p *pool) post(r *driver.Receive) error {
 	at := p.posted.Load()
 	p.posts[at&uint64(len(p.posts)-1)] = n
 	p.posted.Store(at + 1)
-	return nil
 }
 
 // more returns the slot's spans after the first.
@@ -148,23 +144,14 @@ type SharedReceives struct {
 
 // NewSharedReceives makes an empty pool.
 func (d *Domain) NewSharedReceives(config driver.SharedConfig) (driver.SharedReceives, error) {
-	c, ok := config.Completions.(*CompletionQueue)
-	if !ok || c.device != d.device {
-		return nil, fmt.Errorf("soft: shared receives: completion queue is not of device %s", d.device.config.Name)
-	}
-	if err := checkRange("shared receives: depth", config.Depth, maxDepth); err != nil {
-		return nil, err
-	}
-	if err := checkRange("shared receives: spans", config.MaxSpans, maxSpans); err != nil {
-		return nil, err
-	}
 	if err := d.bear(); err != nil {
 		return nil, err
 	}
-	return &SharedReceives{domain: d, cq: c, pool: newPool(d.device, config.Depth, config.MaxSpans, true)}, nil
+	return &SharedReceives{domain: d, cq: config.Completions.(*CompletionQueue),
+		pool: newPool(d.device, config.Depth, config.MaxSpans, true)}, nil
 }
 
-// PostReceive adds receives to the pool: all, or the first n and an error that says why.
+// PostReceive adds receives to the pool.
 func (s *SharedReceives) PostReceive(list []driver.Receive) (n int, err error) {
 	if err := s.cq.enter(); err != nil {
 		return 0, err
@@ -173,10 +160,8 @@ func (s *SharedReceives) PostReceive(list []driver.Receive) (n int, err error) {
 	if s.closed {
 		return 0, fmt.Errorf("soft: shared receives are %w", driver.ErrClosed)
 	}
-	if n, err = s.pool.postAll(list); err != nil {
-		return n, fmt.Errorf("soft: shared receives: %w", err)
-	}
-	return n, nil
+	s.pool.postAll(list)
+	return len(list), nil
 }
 
 // Close drops what is still posted. The queue pairs that use the pool must be closed.

@@ -7,57 +7,23 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// Post carries out what it can at once, up to one quantum, and keeps the rest. It takes all of list, or the first n and
-// an error that says what is wrong with the next: a request that can never be carried out is refused here, where the
-// caller can see which one it was, while one that the peer or the memory does not allow ends as a completion.
+// Post carries out what it can at once, up to one quantum, and keeps the rest. Package verbs has seen to it that the
+// requests are well-formed and fit: what is left to be found here are keys, bounds and access, and what is wrong with
+// those ends as a completion. So Post takes all of list or, in New and Connecting, nothing.
 func (q *QueuePair) Post(list []driver.Request) (n int, err error) {
 	if err := q.enter(); err != nil {
 		return 0, err
 	}
+	if phase := q.life.Load().phase(); phase < phaseReady {
+		q.cq.exit()
+		return 0, q.errorf("Post needs Ready, the queue pair is %v", phase.state())
+	}
 	q.requester.budget = quantum
-	for n < len(list) {
-		if err = q.check(&list[n]); err != nil {
-			break
-		}
-		q.accept(&list[n])
-		n++
+	for i := range list {
+		q.accept(&list[i])
 	}
 	q.cq.exit()
-	return n, err
-}
-
-// check reports a request that can never be carried out.
-func (q *QueuePair) check(r *driver.Request) error {
-	bytes := r.Bytes()
-	switch {
-	case !r.Op.IsRequest():
-		return q.errorf("%v is not a request", r.Op)
-	case !r.Flags.Valid():
-		return q.errorf("%v: flags %#x are unknown", r.Op, uint8(r.Flags))
-	case len(r.More) >= max(q.config.MaxSpans, 1):
-		return q.errorf("%v of %d spans, most is %d", r.Op, 1+len(r.More), max(q.config.MaxSpans, 1))
-	case bytes > maxMessage:
-		return q.errorf("%v of %d bytes, most is %d", r.Op, bytes, maxMessage)
-	case r.Flags.Has(driver.Inline) && (r.Op == driver.OpRead || r.Op.IsAtomic()):
-		return q.errorf("%v cannot be Inline: it has no bytes to send", r.Op)
-	case r.Flags.Has(driver.Inline) && bytes > uint64(q.config.MaxInline):
-		return q.errorf("Inline %v of %d bytes, most is %d", r.Op, bytes, q.config.MaxInline)
-	case r.Op.IsAtomic() && bytes != wordSize:
-		return q.errorf("%v with %d bytes for the old value, want %d", r.Op, bytes, wordSize)
-	case r.Op.IsAtomic() && r.Remote.Address%wordSize != 0:
-		return q.errorf("%v at address %#x, which is not a multiple of %d", r.Op, r.Remote.Address, wordSize)
-	case q.requester.backlog.count >= q.config.SendDepth:
-		return q.errorf("%d requests are outstanding, most is %d", q.requester.backlog.count, q.config.SendDepth)
-	}
-	return q.checkState(r)
-}
-
-// checkState lets requests pass in Error too: they are flushed.
-func (q *QueuePair) checkState(r *driver.Request) error {
-	if phase := q.life.Load().phase(); phase < phaseReady {
-		return q.errorf("%v needs Ready, the queue pair is %v", r.Op, phase.state())
-	}
-	return nil
+	return len(list), nil
 }
 
 func (q *QueuePair) errorf(format string, args ...any) error {
@@ -159,22 +125,18 @@ func (q *QueuePair) fail(r *driver.Request, status driver.Status) {
 	q.enlist()
 }
 
-// PostReceive adds receives. In Error they are flushed at once, or as soon as the peer has left the gate.
+// PostReceive adds receives. In Error they are flushed at once, or as soon as the peer has left the gate. Package verbs
+// posts the receives of a queue pair that shares them to their pool.
 func (q *QueuePair) PostReceive(list []driver.Receive) (n int, err error) {
 	if err := q.enter(); err != nil {
 		return 0, err
 	}
 	defer q.cq.exit()
-	if q.pool.shared {
-		return 0, q.errorf("its receives are shared: post them there")
-	}
 	l := q.life.Load()
 	l.reach()
-	if n, err = q.pool.postAll(list); err != nil {
-		err = q.errorf("%w", err)
-	}
+	q.pool.postAll(list)
 	if l.phase().broken() {
 		q.enlist()
 	}
-	return n, err
+	return len(list), nil
 }

@@ -28,16 +28,14 @@ type QueuePair struct {
 	controls  controls
 }
 
-// NewQueuePair makes a queue pair in state New.
+// NewQueuePair makes a queue pair in state New. Package verbs has checked that the numbers in config are within Limits
+// and that the objects are of this device and domain.
 func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, error) {
-	c, pool, err := d.checkConfig(config)
-	if err != nil {
-		return nil, err
-	}
 	if err := d.bear(); err != nil {
 		return nil, err
 	}
-	q := &QueuePair{device: d.device, domain: d, cq: c, config: config, pool: pool}
+	c := config.Completions.(*CompletionQueue)
+	q := &QueuePair{device: d.device, domain: d, cq: c, config: config, pool: d.poolFor(&config)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	q.bell = c.ready.add(c, q)
@@ -51,36 +49,12 @@ func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 	return q, nil
 }
 
-// checkConfig returns the completion queue that config names and the pool of receives that it asks for.
-func (d *Domain) checkConfig(config driver.QueueConfig) (*CompletionQueue, *pool, error) {
-	c, ok := config.Completions.(*CompletionQueue)
-	if !ok || c.device != d.device {
-		return nil, nil, fmt.Errorf("soft: queue pair: completion queue is not of device %s", d.device.config.Name)
+// poolFor returns the pool of receives that config asks for: a shared one, or a new one.
+func (d *Domain) poolFor(config *driver.QueueConfig) *pool {
+	if config.Shared != nil {
+		return config.Shared.(*SharedReceives).pool
 	}
-	for _, limit := range []struct {
-		what        string
-		value, most int
-	}{
-		{"send depth", config.SendDepth, maxDepth},
-		{"receive depth", config.ReceiveDepth, maxDepth},
-		{"spans", config.MaxSpans, maxSpans},
-		{"inline bytes", config.MaxInline, maxInline},
-	} {
-		if err := checkRange("queue pair: "+limit.what, limit.value, limit.most); err != nil {
-			return nil, nil, err
-		}
-	}
-	if !config.Access.Valid() {
-		return nil, nil, fmt.Errorf("soft: queue pair: access %#x has unknown bits", uint8(config.Access))
-	}
-	if config.Shared == nil {
-		return c, newPool(d.device, config.ReceiveDepth, config.MaxSpans, false), nil
-	}
-	s, ok := config.Shared.(*SharedReceives)
-	if !ok || s.domain != d || s.cq != c {
-		return nil, nil, fmt.Errorf("soft: queue pair: shared receives are not of its domain and completion queue")
-	}
-	return c, s.pool, nil
+	return newPool(d.device, config.ReceiveDepth, config.MaxSpans, false)
 }
 
 // beginLife puts the queue pair in state New. The access that was set last stays: a Reset gives nothing back that was

@@ -1,6 +1,8 @@
 package soft
 
 import (
+	"fmt"
+
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs/driver"
 )
@@ -79,7 +81,11 @@ func (b *backlog) push(r *driver.Request, depth int) *waiting {
 	return w
 }
 
+// grow panics if the backlog is as long as it may be: package verbs posts no more than that.
 func (b *backlog) grow(depth int) {
+	if b.count >= depth {
+		panic(fmt.Sprintf("soft: %d requests are outstanding in a queue pair of depth %d: no room for one more", b.count, depth))
+	}
 	longer := make([]waiting, min(max(2*len(b.items), 4), depth))
 	n := copy(longer, b.items[b.head:])
 	copy(longer[n:], b.items[:b.head])
