@@ -142,3 +142,17 @@ func TestChainWaitsForANewQueuePair(t *testing.T) {
 	c.want(driver.OpReceive, driver.OK)
 	settled(t, f)
 }
+
+// Whatever else makes the queue pair look at its requests, one that waits goes on waiting, and holds back what is behind.
+func TestChainWaitsThroughLaterPosts(t *testing.T) {
+	f, a, b, c, ab, ba, bc, _ := relay(t)
+	bc.must(t, driver.Request{Tag: 1, Op: driver.OpFetchAdd, Span: b.span(32, 8), Remote: c.remote(32, 8)},
+		driver.Request{Tag: 2, Op: driver.OpSend, Span: b.span(0, 8), After: driver.Arrival{Queue: ba.number, Count: 1}})
+	b.want(driver.OpFetchAdd, driver.OK)
+	bc.must(t, driver.Request{Tag: 3, Op: driver.OpSend, Span: b.span(8, 8)})
+	c.nothing()
+	ab.must(t, driver.Request{Op: driver.OpSend, Span: a.span(0, 8)})
+	c.want(driver.OpReceive, driver.OK)
+	c.want(driver.OpReceive, driver.OK)
+	settled(t, f)
+}

@@ -71,7 +71,10 @@ func (q *queuePair) dropRequests() {
 }
 
 // forgetRequests clears what is counted over requests that are no more.
-func (q *queuePair) forgetRequests() { q.reads, q.waitsFor = 0, nil }
+func (q *queuePair) forgetRequests() {
+	q.reads = 0
+	q.stopWaiting()
+}
 
 // dropHead takes the head out of the queue. If something still travels for it, that will release it.
 func (q *queuePair) dropHead() {
@@ -103,4 +106,8 @@ func (f *Fabric) release(i uint32) {
 		f.payloads.give(r.payload)
 	}
 	f.requests.give(i)
+	f.pairs[r.pair].unpin()
+	if r.to != 0 {
+		f.pairs[r.to].unpin()
+	}
 }

@@ -20,7 +20,7 @@ type stamped struct {
 // queue pairs cost its time.
 type completionQueue struct {
 	device  *Device
-	index   uint32 // in Fabric.queues
+	index   uint32 // its slot in Fabric.queues
 	depth   int
 	users   int // open queue pairs that complete here
 	closed  bool
@@ -47,8 +47,8 @@ func (d *Device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
 	if depth < 1 || depth > maxCompletion {
 		return nil, fmt.Errorf("sim: completion queue of %s: depth %d is not in 1 … %d", d.node.name, depth, maxCompletion)
 	}
-	c := &completionQueue{device: d, index: uint32(len(d.fabric.queues)), depth: depth}
-	d.fabric.queues = append(d.fabric.queues, c)
+	c := &completionQueue{device: d, depth: depth}
+	d.fabric.enterQueue(c)
 	d.queues = append(d.queues, c)
 	return c, nil
 }
@@ -101,10 +101,10 @@ func (c *completionQueue) Close() error {
 	return nil
 }
 
-// drop ends the queue, by Close or by a crash.
+// drop ends the queue, by Close or by a crash. Its slot is free at once.
 func (c *completionQueue) drop() {
 	c.closed, c.runner, c.items, c.planned = true, nil, ring[stamped]{}, false
-	c.gen++
+	c.device.fabric.freeQueues = append(c.device.fabric.freeQueues, c.index)
 }
 
 // push queues a completion. The host sees it when it has made progress; in a queue that was closed, never.

@@ -129,12 +129,17 @@ func TestQueuePairLimit(t *testing.T) {
 		last = a.pair()
 	}
 	_, err := a.domain.NewQueuePair(driver.QueueConfig{Completions: a.queue})
-	wantError(t, err, "65536", "a has")
+	wantError(t, err, "a has 65536 queue pairs")
 	if !errors.Is(err, driver.ErrLimit) {
 		t.Errorf("%v is not ErrLimit", err)
 	}
 	must(t, last.Close())
-	a.pair()
+	last = a.pair()
+	must(t, last.Close())
+	// Numbers are not used again, however many there were.
+	a.device.numbers = math.MaxUint32
+	_, err = a.domain.NewQueuePair(driver.QueueConfig{Completions: a.queue})
+	wantError(t, err, "has had 4294967295")
 }
 
 func TestPostNeedsAConnection(t *testing.T) {

@@ -84,8 +84,8 @@ func (q *queuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	q.state = driver.Connecting
 	q.latency = f.delay.network[distance(q.device.node, c.node)]
 	way := f.delay.doorbell + q.latency + f.jitter(q.latency)
-	f.plan(f.now+f.delay.post+2*way, evHello, q.index, q.epoch)
-	f.plan(f.now+clock.Time(f.config.PeerTimeout), evGiveUp, q.index, q.epoch)
+	q.plan(f.now+f.delay.post+2*way, evHello, q.epoch)
+	q.plan(f.now+clock.Time(f.config.PeerTimeout), evGiveUp, q.epoch)
 	return nil
 }
 
@@ -145,6 +145,7 @@ func (q *queuePair) tryConnect() {
 func (q *queuePair) becomeReady(peer *queuePair) {
 	f := q.fabric()
 	q.state, q.peer, q.peerEpoch = driver.Ready, peer, peer.epoch
+	peer.pins++ // until leave
 	q.flow = f.network.newFlow(q.index, f.path(q.device.node, peer.device.node))
 	q.arrival, q.answering, q.goneHeld = f.now, f.now, false
 	q.silence++ // whatever an earlier connection feared is void
@@ -168,7 +169,7 @@ func (f *Fabric) path(from, to *node) []uint32 {
 func (q *queuePair) tellPeer() {
 	f := q.fabric()
 	at := max(f.now+q.latency+f.delay.land, q.arrival, q.answering)
-	f.plan(at, evGone, q.peer.index, q.peerEpoch)
+	q.peer.plan(at, evGone, q.peerEpoch)
 }
 
 // stepGone is the moment at which the peer's word that it left arrives.
@@ -207,4 +208,5 @@ func (q *queuePair) leave() {
 	}
 	f.network.flows.give(q.flow)
 	q.flow, q.moving = 0, false
+	q.peer.unpin()
 }

@@ -47,15 +47,16 @@ type Fabric struct {
 	downlink []uint32             // and back
 	links    map[[2]uint32]uint32 // resource of each slow link, by the two nodes; for look-up only
 
-	// What events and requests name by number. Queue pairs and completion queues keep theirs for ever, so that a late
-	// event finds a closed one instead of a stranger.
-	pairs    []*queuePair
-	queues   []*completionQueue
-	requests slab[request]
-	spans    slab[spanList]
-	payloads slab[payload]
-	controls slab[control]
-	calls    slab[func()]
+	// What events and requests name by number; 0 names nothing. See slots.go.
+	pairs      []*queuePair
+	freePairs  []uint32 // slots of pairs that nothing names, the latest last
+	queues     []*completionQueue
+	freeQueues []uint32 // slots of queues that are closed, the latest last
+	requests   slab[request]
+	spans      slab[spanList]
+	payloads   slab[payload]
+	controls   slab[control]
+	calls      slab[func()]
 
 	wakes wakeList // the only thing that other goroutines touch
 }
@@ -229,30 +230,40 @@ func (f *Fabric) peek() (e event, isFinish, ok bool) {
 // handle carries an event out. It reports false if the event was void.
 func (f *Fabric) handle(e *event) bool {
 	switch e.kind() {
-	case evPump:
-		return f.pairs[e.index].stepPump(e.gen)
 	case evArrive:
 		return f.stepArrive(e.index)
 	case evTurn:
 		return f.queues[e.index].stepTurn(e.gen)
-	case evDrain:
-		return f.pairs[e.index].stepDrain()
-	case evNotReady:
-		return f.pairs[e.index].stepNotReady(e.gen)
-	case evSilence:
-		return f.pairs[e.index].stepSilence(e.gen)
-	case evGone:
-		return f.pairs[e.index].stepGone(e.gen)
-	case evHello:
-		return f.pairs[e.index].stepHello(e.gen)
-	case evGiveUp:
-		return f.pairs[e.index].stepGiveUp(e.gen)
 	case evControl:
 		return f.stepControl(e.index)
 	case evCall:
 		return f.stepCall(e.index)
 	}
-	panic(fmt.Sprintf("sim: event of unknown kind %d", e.kind()))
+	q := f.pairs[e.index]
+	did := q.step(e.kind(), e.gen)
+	q.unpin()
+	return did
+}
+
+// step carries out an event of the queue pair.
+func (q *queuePair) step(k kind, gen uint32) bool {
+	switch k {
+	case evPump:
+		return q.stepPump(gen)
+	case evDrain:
+		return q.stepDrain()
+	case evNotReady:
+		return q.stepNotReady(gen)
+	case evSilence:
+		return q.stepSilence(gen)
+	case evGone:
+		return q.stepGone(gen)
+	case evHello:
+		return q.stepHello(gen)
+	case evGiveUp:
+		return q.stepGiveUp(gen)
+	}
+	panic(fmt.Sprintf("sim: event of unknown kind %d for queue pair slot %d", k, q.index))
 }
 
 // stepCall lets the program do something, such as a fault of its plan. The number is free again before: do may call At.

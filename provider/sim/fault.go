@@ -30,14 +30,13 @@ func (f *Fabric) Crash(name string) error {
 		}
 	}
 	for _, q := range d.pairs {
-		if q.state != driver.Closed {
-			q.becomeClosed()
-		}
+		q.becomeClosed()
+		q.unpin()
 	}
 	for _, c := range d.queues {
 		c.drop()
 	}
-	d.memories, d.keys = nil, nil
+	d.pairs, d.queues, d.memories, d.keys = nil, nil, nil, nil
 	return nil
 }
 
@@ -51,7 +50,7 @@ func (f *Fabric) fallSilent(q *queuePair, epoch uint32) {
 	if f.config.Jitter > 0 {
 		timeout -= clock.Time(float64(timeout) / 2 * f.random.Float64())
 	}
-	f.plan(f.now+timeout, evSilence, q.index, q.silence)
+	q.plan(f.now+timeout, evSilence, q.silence)
 }
 
 // Restart gives a node that crashed, or was closed, a new life: a fresh and empty device. It fails with
@@ -144,7 +143,7 @@ func (q *queuePair) mend() {
 	}
 	if q.goneHeld {
 		q.goneHeld = false
-		f.plan(f.now+q.latency, evGone, q.index, q.epoch)
+		q.plan(f.now+q.latency, evGone, q.epoch)
 	}
 }
 

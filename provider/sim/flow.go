@@ -76,7 +76,7 @@ func (q *queuePair) pumpLater(at clock.Time) {
 	}
 	q.pumpAt = at
 	q.pumpGen++
-	q.fabric().plan(at, evPump, q.index, q.pumpGen)
+	q.plan(at, evPump, q.pumpGen)
 }
 
 // stepPump is the moment at which the first message of out can go. An earlier plan makes a later one void.

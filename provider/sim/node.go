@@ -39,8 +39,8 @@ type Device struct {
 
 	domains int // open ones
 	queues  []*completionQueue
-	pairs   []*queuePair // by number, from 1 on; closed ones stay, for the numbers' sake
-	open    int          // of pairs
+	pairs   []*queuePair // the open ones, sorted by number
+	numbers uint32       // of queue pairs, handed out so far
 
 	memories    []*memory // by the slot in their local key
 	freeSlots   []uint16

@@ -2,6 +2,8 @@ package sim
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
@@ -16,8 +18,9 @@ type queuePair struct {
 	queue  *completionQueue
 	shared *sharedReceives // nil: receives of its own
 
-	index  uint32 // in Fabric.pairs
-	number uint32 // in the device, from 1
+	index  uint32 // its slot in Fabric.pairs
+	pins   int    // what names the slot: the program until Close, the peer while Ready, requests, and planned events
+	number uint32 // in the device, from 1, and never the same again
 	epoch  uint32 // of its address; a connection is one pair of epochs
 	state  driver.State
 	access driver.Access
@@ -49,7 +52,7 @@ type queuePair struct {
 
 	receives ring[receive]
 	arrived  uint64       // messages received since the last Reset
-	chained  []*queuePair // whose next request waits for arrived
+	chained  []*queuePair // whose next request waits for arrived: those whose waitsFor is this one
 	inbound  list         // messages that wait for a receive, and those behind them
 	patience uint32       // generation of the events that end such a wait
 	draining bool         // an event will look at inbound
@@ -62,21 +65,19 @@ func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 		return nil, err
 	}
 	device := d.device
-	if device.open == maxQueuePairs {
-		return nil, fmt.Errorf("sim: %s has %d queue pairs, the most a device can have: %w", device.node.name,
-			maxQueuePairs, driver.ErrLimit)
+	if len(device.pairs) == maxQueuePairs || device.numbers == math.MaxUint32 {
+		return nil, fmt.Errorf("sim: %s has %d queue pairs of %d, and has had %d of %d: %w", device.node.name,
+			len(device.pairs), maxQueuePairs, device.numbers, uint32(math.MaxUint32), driver.ErrLimit)
 	}
 	q := &queuePair{
 		device: device, domain: d, queue: config.Completions.(*completionQueue), access: config.Access,
 		receiverWait: config.ReceiverWait,
 	}
 	q.shared, _ = config.Shared.(*sharedReceives) // nil stays nil
-	f := device.fabric
-	q.index = uint32(len(f.pairs))
-	f.pairs = append(f.pairs, q)
+	device.fabric.enterPair(q)
+	device.numbers++
+	q.number = device.numbers
 	device.pairs = append(device.pairs, q)
-	device.open++
-	q.number = uint32(len(device.pairs))
 	q.becomeNew()
 	d.children++
 	q.queue.users++
@@ -154,6 +155,9 @@ func (q *queuePair) becomeClosed() {
 		q.fabric().dropSpans(q.receives.pop().spans)
 	}
 	q.receives = ring[receive]{}
+	if q.parked {
+		q.shared.waiting = without(q.shared.waiting, q)
+	}
 	q.releaseChained()
 }
 
@@ -187,12 +191,15 @@ func (q *queuePair) Close() error {
 	if q.state == driver.Ready {
 		q.tellPeer()
 	}
+	// From now on nobody finds it: whoever waited for its messages learns that there will be none.
+	i, _ := q.device.place(q.number)
+	q.device.pairs = slices.Delete(q.device.pairs, i, i+1)
 	q.becomeClosed()
-	q.device.open--
 	q.domain.children--
 	q.queue.users--
 	if q.shared != nil {
 		q.shared.users--
 	}
+	q.unpin()
 	return nil
 }

@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -74,14 +75,6 @@ func (q *queuePair) Post(list []driver.Request) (int, error) {
 	return len(list), nil
 }
 
-// pair returns the open queue pair with a number, or nil.
-func (d *Device) pair(number uint32) *queuePair {
-	if number == 0 || int(number) > len(d.pairs) || d.pairs[number-1].state == driver.Closed {
-		return nil
-	}
-	return d.pairs[number-1]
-}
-
 // post queues one request.
 func (q *queuePair) post(from *driver.Request, ready clock.Time) {
 	f := q.fabric()
@@ -92,6 +85,7 @@ func (q *queuePair) post(from *driver.Request, ready clock.Time) {
 		local: f.keepSpans(from.Span, from.More), ready: ready, pair: q.index,
 		bytes: uint32(from.Bytes()), imm: from.Imm, op: from.Op, flags: from.Flags,
 	}
+	q.pins++
 	f.traceRequest(Posted, r)
 	if q.state == driver.Error {
 		q.complete(i, driver.Flushed) // it is in no queue yet: nothing stands before it
@@ -146,6 +140,7 @@ func (q *queuePair) startRequests() {
 			q.reads++
 		}
 		r.stage, r.to, r.toEpoch = outbound, q.peer.index, q.peerEpoch
+		q.peer.pins++
 		q.out.push(f, i)
 	}
 	q.pump()
@@ -187,10 +182,21 @@ func (q *queuePair) arrivalCame(r *request) bool {
 func (q *queuePair) releaseChained() {
 	for n := len(q.chained); n > 0 && len(q.chained) > 0; n-- {
 		other := q.chained[0]
-		q.chained = append(q.chained[:0], q.chained[1:]...)
-		if other.waitsFor == q {
-			other.waitsFor = nil
-			other.startRequests()
-		}
+		other.stopWaiting()
+		other.startRequests()
 	}
+}
+
+// stopWaiting takes the queue pair out of the list of the one that it waits for, if any.
+func (q *queuePair) stopWaiting() {
+	if q.waitsFor != nil {
+		q.waitsFor.chained = without(q.waitsFor.chained, q)
+		q.waitsFor = nil
+	}
+}
+
+// without takes q, which is in the list once, out of it. The order of the others stays.
+func without(list []*queuePair, q *queuePair) []*queuePair {
+	i := slices.Index(list, q)
+	return slices.Delete(list, i, i+1)
 }

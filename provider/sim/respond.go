@@ -172,7 +172,7 @@ func (q *queuePair) park(i uint32, r *request) {
 func (q *queuePair) lackReceive(r *request) {
 	f := q.fabric()
 	q.patience++
-	f.plan(f.now.Add(f.pairs[r.pair].receiverWait), evNotReady, q.index, q.patience)
+	q.plan(f.now.Add(f.pairs[r.pair].receiverWait), evNotReady, q.patience)
 	q.parkShared()
 }
 
@@ -201,7 +201,7 @@ func (q *queuePair) drainLater() {
 	}
 	f := q.fabric()
 	q.draining = true
-	f.plan(f.now+f.delay.doorbell, evDrain, q.index, 0)
+	q.plan(f.now+f.delay.doorbell, evDrain, 0)
 }
 
 // stepDrain lets the messages that waited land, as far as receives reach.

@@ -64,14 +64,25 @@ func (s *storm) act() {
 		}
 	case 6:
 		must(s.t, s.fabric.SlowLink("n0", "n1", 0.1+0.9*s.random.Float64()))
-	case 7, 8, 9, 10, 11, 12:
+	case 7:
+		s.reopen(e)
+	case 8, 9, 10, 11, 12, 13:
 		s.reconnect(e)
-	case 13, 14, 15, 16, 17, 18:
+	case 14, 15, 16, 17, 18, 19:
 		_, _ = e.pair.PostReceive([]driver.Receive{{Span: e.host.span(0, 30000)}})
 	default:
 		s.post(e)
 	}
 	must(s.t, s.fabric.Run(s.fabric.now.Add(time.Duration(s.random.IntN(2000)))))
+}
+
+// reopen closes a queue pair, whatever it does, and makes another, which may get its slot.
+func (s *storm) reopen(e *stormEnd) {
+	if !e.host.device.dead {
+		must(s.t, e.pair.Close())
+		e.pair, e.posted = e.host.pair(), 0
+		_ = e.peer.pair.Reset(0)
+	}
 }
 
 // reconnect lets both ends connect, as far as they can.
@@ -107,7 +118,7 @@ func (s *storm) post(e *stormEnd) {
 	}
 }
 
-// check sees to it that every request completed once, in order, and that after a failure nothing succeeded until a
+// check sees to it that every request of the queue pairs that are open completed once, in order, and that after a failure nothing succeeded until a
 // Reset.
 func (s *storm) check() (ok int) {
 	for _, h := range s.hosts {
