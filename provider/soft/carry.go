@@ -64,13 +64,30 @@ func (q *QueuePair) awaitArrival(w *waiting) verdict {
 	}
 	v := w.chainState()
 	if v == chained {
-		w.after.watch(q.bell)
+		q.watch(w.after)
 		v = w.chainState()
 	}
 	if v == arrived {
 		w.request.After = driver.Arrival{}
 	}
 	return v
+}
+
+// watch leaves the queue pair's bell with l, and with nobody else.
+func (q *QueuePair) watch(l *life) {
+	if q.requester.watched != l {
+		q.unwatch()
+	}
+	q.requester.watched = l
+	l.watch(q.bell)
+}
+
+// unwatch fetches the bell back. Otherwise a life that goes on would keep the bells of all that ever waited in vain.
+func (q *QueuePair) unwatch() {
+	if l := q.requester.watched; l != nil {
+		l.unwatch(q.bell)
+		q.requester.watched = nil
+	}
 }
 
 // chainState looks at the queue pair that a request is chained to. One that is not connected yet has received nothing

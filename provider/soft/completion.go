@@ -66,6 +66,9 @@ func (c *CompletionQueue) Close() error {
 	c.gone = errQueueClosed
 	c.fences = nil
 	c.sleep.wake()
+	if c.watched.Load() { // the device's goroutine would keep an eye on it for ever
+		c.device.nic.look(c)
+	}
 	c.device.forgetQueue(c)
 	return nil
 }

@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -22,7 +23,7 @@ type life struct {
 
 	chain struct {
 		mu      sync.Mutex
-		waiting []*bell // of chained requests that wait for an arrival here; may ring in vain
+		waiting []*bell // of queue pairs with a chained request that waits for an arrival here; may ring in vain
 	}
 }
 
@@ -71,13 +72,20 @@ func (l *life) watch(b *bell) {
 	l.chain.mu.Lock()
 	defer l.chain.mu.Unlock()
 	l.domain.device.locks.Add(1)
-	for _, known := range l.chain.waiting {
-		if known == b {
-			return
-		}
+	if !slices.Contains(l.chain.waiting, b) {
+		l.chain.waiting = append(l.chain.waiting, b)
+		l.watched.Store(1)
 	}
-	l.chain.waiting = append(l.chain.waiting, b)
-	l.watched.Store(1)
+}
+
+// unwatch takes b away, if it is still there.
+func (l *life) unwatch(b *bell) {
+	l.chain.mu.Lock()
+	defer l.chain.mu.Unlock()
+	l.domain.device.locks.Add(1)
+	if i := slices.Index(l.chain.waiting, b); i >= 0 {
+		l.chain.waiting = slices.Delete(l.chain.waiting, i, i+1)
+	}
 }
 
 // breakPeer moves the other end to Failed or Orphaned too, and tells it.

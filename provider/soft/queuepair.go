@@ -2,6 +2,7 @@ package soft
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft/clock"
@@ -110,13 +111,18 @@ func (q *QueuePair) enlist() {
 	}
 }
 
+// delist takes the queue pair out of all turns.
+func (q *QueuePair) delist() {
+	if q.busy {
+		q.busy = false
+		q.cq.busy = slices.DeleteFunc(q.cq.busy, func(other *QueuePair) bool { return other == q })
+	}
+}
+
 // turn carries on with whatever is unfinished. It says when it wants the next turn, or that nothing is left. The order
 // matters: a connection is reported before the messages that came over it, and messages that have arrived before the
 // receives that are flushed.
 func (q *QueuePair) turn() (next clock.Time, idle bool) {
-	if q.closed.Load() {
-		return clock.Never, true
-	}
 	l := q.life.Load()
 	next, idle = q.turnConnect(l)
 	q.reap(l)
@@ -148,6 +154,7 @@ func (q *QueuePair) Close() error {
 	q.domain.retire(l)
 	q.device.forgetPair(q)
 	q.cq.ready.remove(q.bell)
+	q.delist()
 	q.cq.users--
 	q.domain.drop()
 	return nil

@@ -15,6 +15,7 @@ type requester struct {
 	oldest  int        // in recent
 	backlog backlog    // requests that could not be carried out when they were posted
 	budget  uint64     // bytes that may still be copied in this turn
+	watched *life      // where the bell was last left, for an arrival; it may still be there. nil: nowhere
 
 	// Progress of the oldest request, whether it is in the backlog or just being posted.
 	moved    uint64     // bytes that have been copied

@@ -23,6 +23,7 @@ func (q *QueuePair) settle(l *life) bool {
 
 // flushBacklog ends all requests that wait: the oldest with the given status, the others as Flushed.
 func (q *QueuePair) flushBacklog(oldest driver.Status) {
+	q.unwatch()
 	for q.requester.backlog.count > 0 {
 		r := q.unkeep()
 		q.report(r.Tag, r.Op, oldest)
