@@ -28,11 +28,13 @@ type fake struct {
 
 func newFake() *fake { return &fake{memories: map[uint64]*fakeMemory{}, pairs: map[uint32]*fakePair{}} }
 
-func (f *fake) Limits() driver.Limits { return driver.Limits{Provider: "fake", Chains: true} }
-func (f *fake) Now() clock.Time       { return f.now }
-func (f *fake) Clock() clock.Clock    { return f }
-func (f *fake) Locks() uint64         { return f.locks }
-func (f *fake) Close() error          { f.closed++; return nil }
+func (f *fake) Limits() driver.Limits {
+	return driver.Limits{Provider: "fake", Chains: true, PeerTimeout: time.Second}
+}
+func (f *fake) Now() clock.Time    { return f.now }
+func (f *fake) Clock() clock.Clock { return f }
+func (f *fake) Locks() uint64      { return f.locks }
+func (f *fake) Close() error       { f.closed++; return nil }
 
 func (f *fake) NewDomain() (driver.Domain, error) { return &fakeDomain{f}, nil }
 
@@ -284,7 +286,8 @@ func (p *fakePair) do(r *driver.Request) driver.Status {
 
 func (p *fakePair) remote(r *driver.Request, mine []byte) driver.Status {
 	m := p.fake.memories[r.Remote.Key]
-	if m == nil || m.domain != p.peer.domain || !m.access.Allows(r.Op.Needs()) || m.at(r.Remote.Address, uint32(len(mine))) == nil {
+	if m == nil || m.domain != p.peer.domain || !m.access.Allows(r.Op.Needs()) ||
+		m.at(r.Remote.Address, uint32(len(mine))) == nil {
 		return driver.RemoteAccess
 	}
 	if !p.peer.access.Allows(r.Op.Needs()) {

@@ -84,6 +84,14 @@ func (f *faults) kills(e Event, posted bool) {
 	}
 }
 
+// limits leaves out what a lie leaves out.
+func (f *faults) limits(inner driver.Limits) driver.Limits {
+	if f.tells(NoPeerTimeout, Event{}) {
+		inner.PeerTimeout = 0
+	}
+	return inner
+}
+
 // admit refuses what the plan refuses, and widens the access that a lie widens.
 func (f *faults) admit(object Object, access driver.Access) (driver.Access, error) {
 	if f.invalid != nil {

@@ -28,6 +28,9 @@ func (w *faultyWaiter) Wait(until clock.Time, spin time.Duration) error {
 	if w.queue.faults.tells(LateWait, Event{}) {
 		return w.sleep(until, spin)
 	}
+	if w.queue.faults.tells(RestlessWait, Event{}) {
+		return nil
+	}
 	return w.Waiter.Wait(min(until, w.queue.next()), spin)
 }
 

@@ -5,6 +5,7 @@ import "github.com/weft-fabric/weft/verbs/driver"
 // layer is what one hook puts around the objects of a device. It sees the objects of the device inside; the wrappers
 // in wrap.go translate what the program hands back in. A hook embeds transparent and overrides what it cares about.
 type layer interface {
+	limits(inner driver.Limits) driver.Limits
 	// admit is asked before anything is made: an error refuses it, and what is made gets the access returned.
 	admit(object Object, access driver.Access) (driver.Access, error)
 	// newDomain makes the domain inside; domain is what the layer puts around it.
@@ -45,6 +46,8 @@ func (o Object) String() string { return nameOf(objectNames[:], int(o), "Object"
 type transparent struct{}
 
 func (transparent) admit(_ Object, access driver.Access) (driver.Access, error) { return access, nil }
+
+func (transparent) limits(inner driver.Limits) driver.Limits { return inner }
 
 func (transparent) newDomain(device driver.Device) (driver.Domain, error) { return device.NewDomain() }
 

@@ -61,8 +61,13 @@ const (
 
 	// Told when a program sleeps.
 
-	LateWait // Wait returns only at its deadline, or not at all if it has none
-	LostWake // Wake does nothing
+	LateWait     // Wait returns only at its deadline, or not at all if it has none
+	RestlessWait // Wait returns at once
+	LostWake     // Wake does nothing
+
+	// Told when a program asks for the limits.
+
+	NoPeerTimeout // no bound is stated within which a dead peer is reported
 
 	lieCount
 )
@@ -73,7 +78,7 @@ var lieNames = [lieCount]string{"NoLie", "DropCompletion", "DoubleCompletion", "
 	"IgnoreFence", "IgnoreAfter", "LateInline", "UnconditionalSwap", "FetchAddNew", "ReverseReceives",
 	"Overtake", "TearWrites", "IgnoreQueueAccess", "IgnoreMemoryAccess", "EarlyAccess", "WidenQueueAccess",
 	"WidenMemoryAccess", "KeepMemory", "GenerousStart", "GenerousEnd", "GuessableKeys", "OneDomain", "KeepAddress",
-	"ForgetAccess", "LateWait", "LostWake"}
+	"ForgetAccess", "LateWait", "RestlessWait", "LostWake", "NoPeerTimeout"}
 
 func (l Lie) String() string { return nameOf(lieNames[:], int(l), "Lie") }
 

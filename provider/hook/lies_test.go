@@ -59,7 +59,10 @@ var told = []struct {
 	{ForgetAccess, accessAfterReset, "1 Write RemoteInvalid 0", "1 Write OK 8"},
 
 	{LateWait, wait, "0", "50"},
+	{RestlessWait, nap, "10", "0"},
 	{LostWake, wake, "1", "0"},
+
+	{NoPeerTimeout, peerTimeout, "true", "false"},
 }
 
 func TestLies(t *testing.T) {

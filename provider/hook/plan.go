@@ -47,7 +47,7 @@ type Rule struct {
 
 // Event is what a rule looks at: a request about to be posted, a completion about to be reported, a list of receives
 // (OpReceive), a change of access (OpQueueAccess, OpMemoryAccess) or a Reset (OpReset). What does not apply is zero: all
-// of it when domains and memory are made or closed and when a program sleeps.
+// of it when domains and memory are made or closed, when a program sleeps, and when it asks for the limits.
 type Event struct {
 	Op     driver.Op
 	Flags  driver.Flags // of a request

@@ -36,7 +36,7 @@ func TestNoAllocationsOnSoft(t *testing.T) {
 }
 
 // insideFake are the lies whose scenes look inside the fake.
-var insideFake = []Lie{KeepMemory, LateWait, LostWake}
+var insideFake = []Lie{KeepMemory, LateWait, RestlessWait, LostWake}
 
 func playAll(t *testing.T, open func(*testing.T, Plan) *rig) {
 	for _, c := range told {

@@ -287,6 +287,16 @@ func wait(r *rig) string {
 	return fmt.Sprint(int64(r.fake.now))
 }
 
+// nap sleeps while there is nothing, and says when it woke.
+func nap(r *rig) string {
+	if err := r.queue.(driver.Waiter).Wait(50, 0); err != nil {
+		return err.Error()
+	}
+	return fmt.Sprint(int64(r.fake.now))
+}
+
+func peerTimeout(r *rig) string { return fmt.Sprint(r.device.Limits().PeerTimeout > 0) }
+
 func wake(r *rig) string {
 	r.queue.(driver.Waiter).Wake()
 	return fmt.Sprint(r.fake.pairs[r.a.Number()].queue.wakes.Load())

@@ -26,6 +26,8 @@ type device struct {
 	layer layer
 }
 
+func (d *device) Limits() driver.Limits { return d.layer.limits(d.Device.Limits()) }
+
 func (d *device) NewDomain() (driver.Domain, error) {
 	if _, err := d.layer.admit(DomainObject, 0); err != nil {
 		return nil, err
