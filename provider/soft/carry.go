@@ -96,7 +96,7 @@ func (w *waiting) chainState() verdict {
 	switch {
 	case w.after == nil:
 		return verdict(driver.Flushed)
-	case w.after.arrived.Load() >= w.request.After.Count:
+	case w.after.received() >= w.request.After.Count:
 		return arrived
 	case w.after.phase().broken():
 		return verdict(driver.Flushed)

@@ -134,3 +134,54 @@ func TestPeersStartNoChains(t *testing.T) {
 		t.Errorf("completed %v, the target's word is %d", got, loadWord(k.memb.Region().Bytes))
 	}
 }
+
+// TestFailedArrivalStartsNoChain: a message that did not fit was not received. What waits for it is flushed.
+func TestFailedArrivalStartsNoChain(t *testing.T) {
+	for count, want := range map[uint64]driver.Status{1: driver.OK, 2: driver.Flushed} {
+		k := newTracks(t)
+		post(t, k.qa, driver.Request{Tag: 1, Op: driver.OpWrite, After: driver.Arrival{Queue: k.in.Number(), Count: count}})
+		receive(t, k.in, driver.Receive{Tag: 2, Span: span(k.mema, 0, 8)}, driver.Receive{Tag: 3})
+		post(t, k.feed,
+			driver.Request{Tag: 4, Op: driver.OpSend, Span: span(k.memb, 0, 8)},
+			driver.Request{Tag: 5, Op: driver.OpSend, Span: span(k.memb, 0, 8)})
+		got := map[driver.Tag]driver.Status{}
+		for range 3 {
+			c := k.a.next()
+			got[c.Tag] = c.Status
+		}
+		if got[1] != want || got[2] != driver.OK || got[3] != driver.LocalLength {
+			t.Errorf("chained to arrival %d: completed %v, want %v", count, got, want)
+		}
+	}
+}
+
+// TestFailedArrivalCallsChains: the owner may find a message that failed before its sender has broken this end. Then it is
+// the owner who tells the requests that wait for arrivals, though they are of another completion queue.
+func TestFailedArrivalCallsChains(t *testing.T) {
+	k := newTracks(t)
+	k.a.device.nic.close() // it would answer the call first
+	relay := k.a.sibling()
+	out := relay.pair()
+	join(relay, out, k.b, k.b.pair())
+	post(t, out, driver.Request{Tag: 1, Op: driver.OpWrite, After: driver.Arrival{Queue: k.in.Number(), Count: 1}})
+	relay.silent()
+	receive(t, k.in, driver.Receive{Tag: 2})
+	arriveBroken(k.in)
+	relay.silent() // it was called for the arrival, and waits on
+	k.a.expect(2, driver.OpReceive, driver.LocalLength)
+	if !relay.cq.called() {
+		t.Error("nobody called the owner of the chained request")
+	}
+	relay.expect(1, driver.OpWrite, driver.Flushed)
+}
+
+// arriveBroken does what the peer's requester does when a message is too long, up to where it breaks the end.
+func arriveBroken(q *QueuePair) {
+	l := q.life.Load()
+	n, _ := q.pool.take()
+	s := &q.pool.slots[n]
+	s.taker, s.op, s.status = q.number, driver.OpReceive, driver.LocalLength
+	l.spoiled.Store(1)
+	l.arrive(n)
+	l.announce()
+}

@@ -81,6 +81,8 @@ func (v *visit) report(n uint32, status driver.Status) {
 	s.op, s.status = v.request.Op.Arrived(), status
 	if status == driver.OK {
 		s.length = uint32(v.total)
+	} else {
+		v.peer.spoiled.Store(1)
 	}
 	if s.op != driver.OpReceive {
 		s.imm = v.request.Imm

@@ -51,8 +51,8 @@ func (q *QueuePair) reap(l *life) {
 		}
 		done := q.report(s.tag, s.op, s.status)
 		done.Bytes, done.Imm = s.length, s.imm
-		if s.status != driver.OK {
-			l.breakTo(phaseFailed)
+		if s.status != driver.OK && l.breakTo(phaseFailed) {
+			l.announceChained() // the peer would have, had it come first
 		}
 		q.pool.vacate(n)
 	}
