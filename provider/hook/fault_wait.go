@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"runtime"
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
@@ -29,6 +30,7 @@ func (w *faultyWaiter) Wait(until clock.Time, spin time.Duration) error {
 		return w.sleep(until, spin)
 	}
 	if w.queue.faults.tells(RestlessWait, Event{}) {
+		runtime.Gosched() // to starve the others would be another lie
 		return nil
 	}
 	return w.Waiter.Wait(min(until, w.queue.next()), spin)
