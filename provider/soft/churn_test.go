@@ -85,70 +85,90 @@ func (c *churn) afterIn() driver.Request {
 	return driver.Request{Op: driver.OpWrite, After: driver.Arrival{Queue: c.in.Number(), Count: 1}}
 }
 
-// TestNothingGrows opens and closes things thousands of times. What grows by one each time is seen.
+// The cycles. Each opens something and closes it, in whatever state it is by then.
+
+func (c *churn) memory() {
+	m, err := c.a.domain.Alloc(64, 0)
+	ok(c.a.t, err)
+	ok(c.a.t, m.(*Memory).SetAccess(c.a.cq, 0, driver.RemoteRead))
+	c.a.cq.Poll(c.into)
+	c.close(m)
+}
+
+func (c *churn) device() {
+	d, err := New(Config{})
+	ok(c.a.t, err)
+	domain, err := d.NewDomain()
+	ok(c.a.t, err)
+	c.close(domain, d)
+}
+
+func (c *churn) killedDevice() {
+	d, err := New(Config{})
+	ok(c.a.t, err)
+	d.Kill()
+	c.close(d)
+}
+
+func (c *churn) sharedReceives() {
+	s, err := c.a.domain.NewSharedReceives(driver.SharedConfig{Depth: 4, MaxSpans: 1, Completions: c.a.cq})
+	ok(c.a.t, err)
+	receive(c.a.t, s, driver.Receive{})
+	c.close(s)
+}
+
+// connectingPair is never polled for.
+func (c *churn) connectingPair() {
+	q := c.pair(c.a.cq)
+	ok(c.a.t, q.Connect(0, c.feed.Address()))
+	c.close(q)
+}
+
+func (c *churn) resetPair() {
+	q, peer := c.connect(c.a.cq)
+	receive(c.a.t, q, driver.Receive{})
+	ok(c.a.t, q.Reset(0))
+	c.close(q, peer)
+	c.a.cq.Poll(c.into)
+}
+
+func (c *churn) chainedPair() {
+	q, peer := c.connect(c.a.cq)
+	post(c.a.t, q, c.afterIn())
+	c.a.cq.Poll(c.into)
+	c.close(q, peer)
+}
+
+func (c *churn) chainedPairThatIsReset() {
+	q, peer := c.connect(c.a.cq)
+	post(c.a.t, q, c.afterIn())
+	c.a.cq.Poll(c.into)
+	ok(c.a.t, q.Reset(0))
+	c.a.cq.Poll(c.into)
+	c.close(q, peer)
+}
+
+func (c *churn) watchedQueue() {
+	cq := c.queue()
+	q, peer := c.connect(cq)
+	post(c.a.t, q, c.afterIn())
+	c.standIn()
+	c.close(q, peer, cq)
+}
+
+// TestNothingGrows goes through each cycle thousands of times. What grows by one each time is seen.
 func TestNothingGrows(t *testing.T) {
 	const cycles = 3000
 	for name, cycle := range map[string]func(*churn){
-		"memory": func(c *churn) {
-			m, err := c.a.domain.Alloc(64, 0)
-			ok(t, err)
-			ok(t, m.(*Memory).SetAccess(c.a.cq, 0, driver.RemoteRead))
-			c.a.cq.Poll(c.into)
-			c.close(m)
-		},
-		"device": func(c *churn) {
-			d, err := New(Config{})
-			ok(t, err)
-			domain, err := d.NewDomain()
-			ok(t, err)
-			c.close(domain, d)
-		},
-		"killed device": func(c *churn) {
-			d, err := New(Config{})
-			ok(t, err)
-			d.Kill()
-			c.close(d)
-		},
-		"new": func(c *churn) { c.close(c.pair(c.a.cq)) },
-		"connecting, never polled": func(c *churn) {
-			q := c.pair(c.a.cq)
-			ok(t, q.Connect(0, c.feed.Address()))
-			c.close(q)
-		},
-		"reset": func(c *churn) {
-			q, peer := c.connect(c.a.cq)
-			receive(t, q, driver.Receive{})
-			ok(t, q.Reset(0))
-			c.close(q, peer)
-			c.a.cq.Poll(c.into)
-		},
-		"shared receives": func(c *churn) {
-			s, err := c.a.domain.NewSharedReceives(driver.SharedConfig{Depth: 4, MaxSpans: 1, Completions: c.a.cq})
-			ok(t, err)
-			receive(t, s, driver.Receive{})
-			c.close(s)
-		},
-		"chained": func(c *churn) {
-			q, peer := c.connect(c.a.cq)
-			post(t, q, c.afterIn())
-			c.a.cq.Poll(c.into)
-			c.close(q, peer)
-		},
-		"chained, then reset": func(c *churn) {
-			q, peer := c.connect(c.a.cq)
-			post(t, q, c.afterIn())
-			c.a.cq.Poll(c.into)
-			ok(t, q.Reset(0))
-			c.a.cq.Poll(c.into)
-			c.close(q, peer)
-		},
-		"completion queue that was watched": func(c *churn) {
-			cq := c.queue()
-			q, peer := c.connect(cq)
-			post(t, q, c.afterIn())
-			c.standIn()
-			c.close(q, peer, cq)
-		},
+		"memory":                     (*churn).memory,
+		"device":                     (*churn).device,
+		"killed device":              (*churn).killedDevice,
+		"shared receives":            (*churn).sharedReceives,
+		"connecting pair":            (*churn).connectingPair,
+		"reset pair":                 (*churn).resetPair,
+		"chained pair":               (*churn).chainedPair,
+		"chained pair that is reset": (*churn).chainedPairThatIsReset,
+		"watched completion queue":   (*churn).watchedQueue,
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := newChurn(t)
