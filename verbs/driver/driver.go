@@ -84,7 +84,8 @@ type QueuePair interface {
 	// New and Connecting it takes none.
 	Post(list []Request) (n int, err error)
 	PostReceive(list []Receive) (n int, err error)
-	// Connect makes the queue pair Ready and completes as OpConnect. A provider may complete it before the peer has
+	// Connect makes the queue pair Ready and completes as OpConnect. Two queue pairs of one device may connect; one with
+	// itself may not. A provider may complete it before the peer has
 	// connected too; requests posted by then wait for the peer, up to Limits.PeerTimeout.
 	Connect(tag Tag, peer Address) error
 	// SetAccess changes this end's gate and completes as OpQueueAccess. The access outlives a Reset: what was revoked

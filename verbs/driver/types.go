@@ -97,9 +97,13 @@ type Request struct {
 // Bytes returns the length of the request's message.
 func (r *Request) Bytes() uint64 { return spanBytes(r.Span, r.More) }
 
-// Arrival names the moment when Count messages have been received on the queue pair numbered Queue, counted since its
-// last Reset. A request that waits for it is started by the NIC, without the host (CORE-Direct; RDMC section 2). If
-// that queue pair leaves Ready first, the waiting request ends as Flushed and its own queue pair goes to Error.
+// Arrival names the moment when Count messages have been received, without error, on the queue pair of the same device
+// numbered Queue, counted since its last Reset. A request that waits for it is started by the NIC, without the host
+// (CORE-Direct; RDMC section 2).
+//
+// The request means the queue pair as it is when it is posted. If that one leaves Ready, is reset or closed before the
+// moment has come, or does not exist, the request ends as Flushed and its own queue pair goes to Error. One that has not
+// connected yet is waited for.
 type Arrival struct {
 	Queue uint32
 	Count uint64 // 0: waits for nothing
