@@ -65,22 +65,9 @@ func (q finishQueue) rise(n *network, i int, e event) {
 
 // sink puts e at i or below.
 func (q finishQueue) sink(n *network, i int, e event) {
-	for {
-		child := 4*i + 1
-		if child >= len(q) {
-			break
-		}
-		least := child
-		for c := child + 1; c < min(child+4, len(q)); c++ {
-			if q[c].before(&q[least]) {
-				least = c
-			}
-		}
-		if !q[least].before(&e) {
-			break
-		}
-		q.put(n, i, q[least])
-		i = least
+	for c := queue(q).child(i); c > 0 && q[c].before(&e); c = queue(q).child(i) {
+		q.put(n, i, q[c])
+		i = c
 	}
 	q.put(n, i, e)
 }

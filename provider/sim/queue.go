@@ -71,22 +71,24 @@ func (q *queue) pop() event {
 // sink puts e, which replaces the top, where it belongs.
 func (q queue) sink(e event) {
 	i := 0
-	for {
-		child := 4*i + 1
-		if child >= len(q) {
-			break
-		}
-		least := child
-		for c := child + 1; c < min(child+4, len(q)); c++ {
-			if q[c].before(&q[least]) {
-				least = c
-			}
-		}
-		if !q[least].before(&e) {
-			break
-		}
-		q[i] = q[least]
-		i = least
+	for c := q.child(i); c > 0 && q[c].before(&e); c = q.child(i) {
+		q[i] = q[c]
+		i = c
 	}
 	q[i] = e
+}
+
+// child returns the first of the children of i, or 0 if it has none.
+func (q queue) child(i int) int {
+	first := 4*i + 1
+	if first >= len(q) {
+		return 0
+	}
+	least := first
+	for c := first + 1; c < min(first+4, len(q)); c++ {
+		if q[c].before(&q[least]) {
+			least = c
+		}
+	}
+	return least
 }

@@ -188,6 +188,9 @@ func must(t testing.TB, err error) {
 	}
 }
 
+// live is how many items of a slab are taken.
+func (s *slab[T]) live() int { return int(s.used) - len(s.free) }
+
 // settled checks that no request, span list or payload is left over once nothing is under way.
 func settled(t testing.TB, f *Fabric) {
 	t.Helper()

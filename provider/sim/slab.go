@@ -33,9 +33,6 @@ func (s *slab[T]) at(i uint32) *T { return &s.pages[i/slabPage][i%slabPage] }
 // give hands an item back. Nobody may hold its number any more.
 func (s *slab[T]) give(i uint32) { s.free = append(s.free, i) }
 
-// live is how many items are taken.
-func (s *slab[T]) live() int { return int(s.used) - len(s.free) }
-
 // ring is a queue that grows when it is full and never shrinks. The zero ring is empty and owns no memory, which keeps
 // idle queue pairs small.
 type ring[T any] struct {
