@@ -62,6 +62,17 @@ func (f *flow) fails() verbs.Status {
 	return s.Failure
 }
 
+// failsWithin is fails for a flow whose requests should be refused by now: if so many more rounds succeed, nobody refuses
+// them, and to wait for the end would be to wait for ever.
+func (f *flow) failsWithin(rounds uint64) verbs.Status {
+	f.node.t.Helper()
+	f.node.until(StreamAt{f.id, f.state().Rounds + rounds})
+	if s := f.state(); s.Failure == verbs.OK {
+		f.node.t.Fatalf("%s: %d more rounds have succeeded", f.node.name, rounds)
+	}
+	return f.fails()
+}
+
 // stop ends the flow and waits for what is outstanding.
 func (f *flow) stop() {
 	f.node.t.Helper()

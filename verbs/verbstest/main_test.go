@@ -9,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
+	"github.com/weft-fabric/weft/internal/leak/leaktest"
 	"github.com/weft-fabric/weft/provider/hook"
 	"github.com/weft-fabric/weft/provider/sim"
 	"github.com/weft-fabric/weft/provider/soft"
@@ -23,8 +22,7 @@ const childVariable = "WEFT_VERBSTEST_CHILD"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) == "" {
-		goleak.VerifyTestMain(m)
-		return
+		leaktest.Main(m)
 	}
 	if err := verbstest.Serve(os.Stdin, os.Stdout, softLab(realTime, 0)); err != nil {
 		fmt.Fprintln(os.Stderr, err)

@@ -15,6 +15,8 @@ type Fabric interface {
 	// RunUntil lets virtual time pass until done, which it asks after each event, and fails if that is not before limit
 	// or if nothing more can happen.
 	RunUntil(done func() bool, limit clock.Time) error
+	// Err is the first error of a loop's turn. Nothing happens after it.
+	Err() error
 }
 
 // SimulatedConfig describes a lab whose ends are nodes of a simulator. Fabric and Open are required.
@@ -98,6 +100,9 @@ func (e *simulatedEnd) Do(c Command) (result Result, err error) {
 	}, fabric.Now().Add(e.lab.config.Limit))
 	if !replied {
 		e.agent.waiting = nil
+		if failed := fabric.Err(); failed != nil {
+			return Result{}, fmt.Errorf("%s: %s: a loop has failed: %w", e.agent.name, sentence(c), failed)
+		}
 		return Result{}, fmt.Errorf("%s: %s: within %v: %w (%w)", e.agent.name, sentence(c), e.lab.config.Limit, ErrHang, stuck)
 	}
 	return result, err

@@ -34,7 +34,9 @@ type revocation struct {
 const (
 	revokeSlotParallel = 256 << 10
 	revokeSlotInTurn   = 4 << 10
-	revokeSlots        = 8 // of the target
+	revokeSlots        = 8   // of the target
+	revokeDepth        = 16  // writes that may be under way
+	revokeRounds       = 100 // more than were under way can not succeed
 )
 
 func (t *T) revocation() *revocation {
@@ -44,7 +46,7 @@ func (t *T) revocation() *revocation {
 		r.slot = revokeSlotParallel
 	}
 	r.ma = r.a.memory(20*r.slot, verbs.RemoteAll)
-	config := OpenPair{SendDepth: 16, Access: verbs.RemoteAll}
+	config := OpenPair{SendDepth: revokeDepth, Access: verbs.RemoteAll}
 	r.qa, r.qb, r.side, r.sideB = r.a.pair(config), r.b.pair(config), r.a.pair(config), r.b.pair(config)
 	t.connect(r.qa, r.qb)
 	t.connect(r.side, r.sideB)
@@ -68,7 +70,7 @@ func (r *revocation) snapshot() Snapshot { return Snapshot{r.target.id, r.slot} 
 // it was at the completion.
 func (r *revocation) holds(flow *flow) {
 	r.t.Helper()
-	if status := flow.fails(); !status.Refused() {
+	if status := flow.failsWithin(revokeRounds); !status.Refused() {
 		r.t.Fatalf("the writer's stream ended %v, want a refusal", status)
 	}
 	other, there := r.a.memory(512, 0), r.b.memory(512, 0)

@@ -55,8 +55,9 @@ func (w *watch) look() {
 	}
 }
 
+// checkGuards looks at the last word first: who writes too late is most likely to be late there.
 func (w *watch) checkGuards(flag uint64) {
-	for i := range w.Guards {
+	for i := w.Guards - 1; i >= 0; i-- {
 		if got := w.memory.Load64(w.GuardsAt + 8*i); got < flag {
 			w.complain("the flag was %d while word %d of what it guards was %d", flag, i, got)
 		}
