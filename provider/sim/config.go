@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	defaultRate        = 100e9 // bits a second
+	defaultRate        = 100e9 // bits a second, as a ConnectX-4 has: the NIC of Breaking Band (section 3)
 	defaultJitter      = 0.05
 	defaultPeerTimeout = 100 * time.Millisecond
 	defaultSmall       = 512 // bytes
@@ -46,20 +46,20 @@ type Config struct {
 }
 
 // Costs says where each nanosecond goes. The defaults are those that Breaking Band measured (ThunderX2 and ConnectX-4,
-// Table 1); the name of the row stands at each.
+// section 4 and Table 1), where no other source is named; the name of the row stands at each.
 type Costs struct {
-	Post     float64 // LLP_post: the host writes one request and rings the doorbell
-	PostMore float64 // MD setup: each further request of the same list
-	PCIe     float64 // PCIe: one way between host and NIC, 64 bytes
-	Gap      float64 // the NIC's time between messages: 142.5 million a second (Scalable Endpoints, Figure 3)
-	Fetch    float64 // two times PCIe: the NIC reads the bytes of a message that is not Inline, or that a Read asks for
-	Wire     float64 // Wire: NIC to NIC through one switch, the switch apart; twice between racks
-	Switch   float64 // Switch: each switch on the way; one in a rack, three between racks
-	ToMemory float64 // RC-to-MEM: from the root complex into memory
-	Progress float64 // LLP_prog: the host takes a completion
-	Chain    float64 // PCIe: the NIC starts a request that waited for an arrival, without the host
-	Access   float64 // a change of permission: Mu's fail-over spends about 120 µs on each
-	Reset    float64 // four changes of the queue pair's state, as long as a change of permission each
+	Post     float64 // LLP_post (section 4.1): the host writes one request and rings the doorbell
+	PostMore float64 // MD setup (section 4.1): each further request of the same list
+	PCIe     float64 // PCIe (section 4.3): one way between host and NIC, 64 bytes
+	Gap      float64 // the NIC's time between messages: 142.5 million a second (Scalable Endpoints, section IV, Figure 3)
+	Fetch    float64 // a DMA read (section 2), two times PCIe: the bytes of a message that is not Inline, or of a Read
+	Wire     float64 // Wire (section 4.3): NIC to NIC through one switch, the switch apart; twice between racks
+	Switch   float64 // Switch (section 4.3): each switch on the way; one in a rack, three between racks
+	ToMemory float64 // RC-to-MEM(8B) (section 4.3): from the root complex into memory, as if for messages of all lengths
+	Progress float64 // LLP_prog (section 4.1): the host takes a completion
+	Chain    float64 // our guess, one PCIe: the NIC starts a request that waited for an arrival (RDMC section 4.4)
+	Access   float64 // a change of permission: of Mu's fail-over time (OSDI 2020) each takes about 120 µs
+	Reset    float64 // our guess: four changes of the queue pair's state, as long as a change of permission each
 }
 
 // DefaultCosts returns the measured costs.

@@ -13,7 +13,11 @@
 //	err = fabric.Run(clock.Time(time.Second))
 //
 // Time passes only in Step, Run, RunUntil and Wait of a completion queue. Loops that are driven get their turns from
-// inside events.
+// inside events. The first turn that returns an error stops the whole fabric, so that a test ends where its cause is: see
+// Err, and ClearErr for programs that want to go on without that loop.
+//
+// Requests and configurations are taken to be as package verbs lets them through; what is wrong with them by themselves
+// is not looked for again.
 //
 // # Model
 //
@@ -29,4 +33,10 @@
 // When an end leaves its connection (an error, Reset, Close) the other end is told and goes to Error: its oldest
 // outstanding request ends as RetryExceeded, the others as Flushed. A crashed or cut off end tells nobody; it is noticed
 // within PeerTimeout.
+//
+// What is not modelled. No packet is lost or sent again, and there is no congestion control: shares are fair at once, and
+// switches have neither buffers nor queues. Headers, acknowledgements and the requests of Reads take no part of a link. PCIe
+// and memory have a latency but no rate. A NIC has no caches that many queue pairs or memories could overflow, and
+// registering costs nothing. A program's own code takes no time: of a core only posting does, and waking its loop; taking
+// completions delays them, but any number can be taken at once.
 package sim

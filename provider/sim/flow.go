@@ -170,7 +170,8 @@ func (q *queuePair) answer(i uint32, status driver.Status) {
 	travel := q.latency + f.jitter(q.latency)
 	if r.op.IsAtomic() {
 		// A plain acknowledgement leaves when the message reaches the NIC, so that its way into the requester's memory is
-		// over when the message's way into the responder's is (Breaking Band, gen_completion); a value leaves after.
+		// over when the message's way into the responder's is (Breaking Band section 4.2, gen_completion); a value leaves
+		// after.
 		travel += f.delay.land
 	}
 	q.answering = max(q.answering, f.now+travel)

@@ -51,7 +51,7 @@ func TestRacksAreFurtherApart(t *testing.T) {
 	}
 }
 
-// Breaking Band, section 4: the latency of the low-level protocol is LLP_post + 2 PCIe + Network + RC-to-MEM + LLP_prog
+// Breaking Band, section 4.3: the latency of the low-level protocol is LLP_post + 2 PCIe + Network + RC-to-MEM + LLP_prog
 // = 1135.80 ns, and a completion comes back after 2 (PCIe + Network) + RC-to-MEM.
 func TestBreakingBandLatency(t *testing.T) {
 	f := newFabric(t, quiet())
