@@ -9,6 +9,7 @@ import (
 var scaleTests = []Test{
 	{"LimitsAreSane", "Limits say what the device can do, and agree with what the lab declares.", 0, testLimits},
 	{"ManyQueuePairs", "An end can have thousands of connected queue pairs, and each of them works.", 0, testManyPairs},
+	{"MoreThanFourGiB", "No counter of bytes ends at 32 bits.", 0, testTraffic},
 	{"NothingIsAllocated", "From post to completion nothing is allocated.", Allocations, testAllocations},
 }
 
@@ -71,6 +72,32 @@ func (t *T) eachOnce(list []verbs.Completion, n int) {
 			t.Fatalf("%+v: failed or seen before", c)
 		}
 		seen[c.Tag] = true
+	}
+}
+
+// No counter of bytes ends at 32 bits. Writes, Sends and Reads of one queue pair share the budget. Each round has other
+// bytes; the sink counts the messages, and in the end every slot must hold, at both ends, what its last round moved.
+func testTraffic(t *T) {
+	const size, slots, window = 1 << 20, 4, 2
+	a, b := t.open("a"), t.open("b")
+	source, fetched := a.memory(2*slots*size, 0), slots*size // what is read lies behind what is written
+	written, sent := b.memory(slots*size, verbs.RemoteAll), b.memory(window*size, 0)
+	qa, qb := a.pair(OpenPair{SendDepth: 3 * (slots - 1)}), b.pair(OpenPair{ReceiveDepth: window, Access: verbs.RemoteAll})
+	t.connect(qa, qb)
+	rounds := max(uint64(t.can.Traffic/(3*size))+1, slots)
+	sink := b.sink(Sink{Pair: qb.id, Memory: sent.id, Size: size, Window: window, Stamped: true})
+	a.stream(Stream{Pair: qa.id, Memory: source.id, Rounds: rounds, Slots: slots, Stride: size, Stamp: 1,
+		RemoteStride: size, RemoteSlots: slots, Round: []verbs.Request{
+			request(verbs.OpWrite, 0, source.span(0, size), written.remote(0, size)),
+			request(verbs.OpSend, 0, source.span(0, size), verbs.RemoteSpan{}),
+			request(verbs.OpRead, 0, source.span(fetched, size), written.remote(0, size)),
+		}}).succeeds(rounds)
+	sink.reaches(rounds)
+	for at := 0; at < slots*size; at += size {
+		want := source.checksum(at, size)
+		if written.checksum(at, size) != want || source.checksum(fetched+at, size) != want {
+			t.Fatalf("after %d MiB a Write, or the Read behind it, left other bytes than its round had", 3*rounds)
+		}
 	}
 }
 
