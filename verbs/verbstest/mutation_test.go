@@ -53,7 +53,8 @@ var foundOut = []exposure{
 	{rule: lie(hook.WrongQueue), by: []string{"EveryOperationAtEverySize", "SharedReceivesAreTakenInOrder"}, hangs: true},
 	{rule: lie(hook.DropQuietFailure), by: []string{"QuietFailuresAreReported"}, hangs: true},
 	{rule: lie(hook.DropFlushed), by: []string{"RefusalFlushesBothEnds", "PostingInErrorIsFlushed",
-		"ChainsDieWithTheirTrigger"}, hangs: true},
+		"ChainsDieWithTheirTrigger",
+		"ChainsOfNobodyAreFlushed", "FailedMessagesStartNoChain"}, hangs: true},
 	{rule: lie(hook.ResetWithoutFlush), by: []string{"ResetFlushesThenCompletes"}},
 	{rule: lie(hook.DropUnreceived), by: []string{"SendDoesNotWaitForEver"}},
 	{rule: lie(hook.IgnorePeerDeath), by: []string{"TargetDiesInAStream", "WriterDiesInAStream",
@@ -69,7 +70,8 @@ var foundOut = []exposure{
 	{rule: lieAbout(driver.OpWrite, hook.DropWrite), by: []string{"PlainWritesAreSeenByScanning"}, hangs: true},
 	{rule: lie(hook.IgnoreFence), by: []string{"FencedWriteNeverChangesTheRead",
 		"FencedSendCarriesWhatTheReadBrought"}},
-	{rule: lie(hook.IgnoreAfter), by: []string{"ChainsWaitForTheirArrival", "ChainsRelayWithoutTheHost"}},
+	{rule: lie(hook.IgnoreAfter), by: []string{"ChainsWaitForTheirArrival", "ChainsRelayWithoutTheHost",
+		"ChainsWaitForAConnection"}},
 	{rule: lie(hook.LateInline), by: []string{"InlineBytesAreTakenAtOnce"}},
 	{rule: lie(hook.UnconditionalSwap), by: []string{"AtomicsReturnWhatWasThere", "AtomicsOfManyPeersAddUp",
 		"CPUAtomicsCompose"}},
@@ -82,7 +84,7 @@ var foundOut = []exposure{
 
 	// Who may do what.
 	{rule: lie(hook.IgnoreQueueAccess), by: []string{"RevokedAtTheQueuePair", "GrantedAgain"}},
-	{rule: lie(hook.IgnoreMemoryAccess), by: []string{"RevokedAtTheMemory"}},
+	{rule: lie(hook.IgnoreMemoryAccess), by: []string{"RevokedAtTheMemory", "GrantedAgainAtTheMemory"}},
 	{rule: lie(hook.EarlyAccess), by: []string{"RevokedAtTheQueuePair", "RevokedAtTheMemory"}},
 	{rule: lie(hook.WidenQueueAccess), by: []string{"RefusedWithoutBothGates", "NothingNeedsNoKey",
 		"AccessCanChangeBeforeConnecting"}},
@@ -202,6 +204,20 @@ func TestTheHonestPass(t *testing.T) {
 					t.Errorf("%s fails on %s though nobody lies:\n%s", name, where, v.Log)
 				}
 			}
+		}
+	}
+}
+
+// A change of a memory's access may change its remote key: no test of the suite, and nothing in package verbs, takes the
+// old one for the new one. Only the software NIC finds memory that is registered again where it was.
+func TestNewKeysAreNoFailure(t *testing.T) {
+	rekeyed := func(tb verbstest.TB) verbstest.Lab { return labs["soft"](tb, otherLimit, hook.Rule{ChangeKey: true}) }
+	for _, test := range verbstest.Tests() {
+		if test.Needs&verbstest.MemoryAccess == 0 {
+			continue
+		}
+		if v := verbstest.Outcome(rekeyed, test.Name); !v.Passed {
+			t.Errorf("%s fails if keys change:\n%s", test.Name, v.Log)
 		}
 	}
 }

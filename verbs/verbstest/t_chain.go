@@ -9,6 +9,13 @@ var chainTests = []Test{
 		Chains | Stop, testRelay},
 	{"ChainsWaitForTheirArrival", "A chained request, and what is behind it, does not start before its arrival.", Chains,
 		testChainWaits},
+	{"ChainsOfNobodyAreFlushed",
+		"A chained request whose queue pair does not exist, or was closed or reset meanwhile, is Flushed; its own goes to Error.",
+		Chains, testChainOfNobody},
+	{"ChainsWaitForAConnection", "A chained request waits also for a queue pair that has not connected yet.", Chains,
+		testChainWaitsForConnection},
+	{"FailedMessagesStartNoChain", "Only messages that were received without error count as arrived.", Chains,
+		testFailedArrival},
 	{"ChainsDieWithTheirTrigger", "If the queue pair that a chain waits for leaves Ready, the chained request is Flushed.",
 		Chains, testChainDies},
 }
@@ -101,6 +108,62 @@ func testChainWaits(t *T) {
 	chained.Remote = r.ml.remote(16, 8)
 	r.on.post(chained)
 	t.statuses("request chained to a past arrival", r.on.requests(1), verbs.OK)
+}
+
+// A chained request whose queue pair does not exist, or was closed or reset meanwhile, is Flushed, and its own queue pair
+// goes to Error. What was posted in front of it is done, what is behind it is Flushed too: everything completes.
+func testChainOfNobody(t *T) {
+	for _, c := range []struct {
+		what    string
+		trigger func(r *relay) uint32 // returns the number to wait for
+		after   func(r *relay)        // done when the request is posted; nil: nothing
+	}{
+		{"never existed", func(*relay) uint32 { return 1<<31 - 1 }, nil},
+		{"was closed before", func(r *relay) uint32 { r.in.close(); return r.in.number }, nil},
+		{"was closed afterwards", func(r *relay) uint32 { return r.in.number }, func(r *relay) { r.in.close() }},
+		{"was reset afterwards", func(r *relay) uint32 { return r.in.number }, func(r *relay) { r.in.reset() }},
+	} {
+		r := t.relay()
+		r.end.receive(verbs.Receive{Tag: 0})
+		chained := verbs.Request{Tag: 1, Op: verbs.OpSend, After: verbs.Arrival{Queue: c.trigger(r), Count: 1}}
+		r.on.post(verbs.Request{Op: verbs.OpSend}, chained, verbs.Request{Op: verbs.OpSend}, quiet(verbs.Request{Op: verbs.OpSend}))
+		if c.after != nil {
+			c.after(r)
+		}
+		t.statuses("around a request chained to a queue pair that "+c.what, r.on.requests(4), verbs.OK, verbs.Flushed,
+			verbs.Flushed, verbs.Flushed)
+		t.statuses("message in front of it", r.end.receives(1), verbs.OK)
+		r.on.untilState(verbs.Error)
+		closeEnds(t, r.first, r.middle, r.last)
+	}
+}
+
+// A chained request waits also for a queue pair that has not connected yet.
+func testChainWaitsForConnection(t *T) {
+	r := t.relay()
+	late, peer := r.middle.pair(OpenPair{}), r.first.pair(OpenPair{})
+	late.receive(verbs.Receive{Tag: 0})
+	r.end.receive(verbs.Receive{Tag: 0})
+	r.on.post(verbs.Request{Op: verbs.OpSend, After: verbs.Arrival{Queue: late.number, Count: 1}})
+	t.connect(late, peer)
+	t.carries(r.out, r.mf, r.in, r.mm, 1) // lets time pass
+	if early := r.middle.do(Take{Queue: r.on.number, Class: Requests, N: 1}).Completions; len(early) > 0 {
+		t.Fatalf("a request chained to a queue pair that has just connected completed as %+v", early[0])
+	}
+	peer.post(verbs.Request{Op: verbs.OpSend})
+	t.inOrder(r.on.requests(1), verbs.OK)
+	t.inOrder(r.end.receives(1), verbs.OK)
+}
+
+// Only messages that were received without error count as arrived: here the message is longer than its receive.
+func testFailedArrival(t *T) {
+	r := t.relay()
+	r.in.receive(verbs.Receive{Tag: 0, Span: r.mm.span(0, 8)})
+	r.on.post(r.forward(0, 8))
+	r.out.post(verbs.Request{Op: verbs.OpSend, Span: r.mf.span(0, 9)})
+	t.statuses("message longer than its receive", r.in.receives(1), verbs.LocalLength)
+	t.inOrder(r.on.requests(1), verbs.Flushed)
+	r.on.untilState(verbs.Error)
 }
 
 // If the queue pair that a chain waits for leaves Ready, the chained request is Flushed.

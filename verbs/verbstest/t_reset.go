@@ -15,7 +15,7 @@ var resetTests = []Test{
 	{"EndsConnectToThemselves", "Two queue pairs of one device can be connected to each other.", 0, testLoopback},
 	{"StaleAddressesDoNotConnect", "An address from before a Reset does not connect.", 0, testStaleAddress},
 	{"ResetIsNoticedByThePeer", "When one end is reset, the other goes to Error and flushes.", 0, testResetNoticed},
-	{"ConnectRefusesNonsense", "What is no address is refused, or never connects; a second Connect is ErrState.", 0,
+	{"ConnectRefusesNonsense", "What is no address, or its own, is refused or never connects; a second Connect is ErrState.", 0,
 		testConnectNonsense},
 	{"NothingIsPostedBeforeConnect", "Requests on a queue pair that never connected are ErrState; receives are welcome.", 0,
 		testPostEarly},
@@ -151,7 +151,7 @@ func testResetNoticed(t *T) {
 	t.inOrder(w.qb.requests(1), verbs.Flushed)
 }
 
-// What is no address is refused, or never connects; a second Connect is ErrState.
+// What is no address is refused, or never connects, and so is a queue pair's own; a second Connect is ErrState.
 func testConnectNonsense(t *T) {
 	w := t.wire()
 	w.a.refuses(Connect{w.qa.id, 1, w.qb.address}, verbs.ErrState)
@@ -161,6 +161,7 @@ func testConnectNonsense(t *T) {
 	for _, garbage := range []verbs.Address{"x", "\x00\xff", verbs.Address(strings.Repeat("9", driver.MaxAddress))} {
 		w.a.refuses(Connect{p.id, 1, garbage}, verbs.ErrArgument)
 	}
+	w.a.refuses(Connect{p.id, 1, p.address}, verbs.ErrArgument)
 	good := string(p.address)
 	for _, garbage := range []string{good + "9", good[:len(good)-1], good[1:], strings.ToUpper(good) + "?"} {
 		t.doesNotConnect("the garbage "+garbage, w.a.pair(OpenPair{}), verbs.Address(garbage))

@@ -12,6 +12,8 @@ var revokeTests = []Test{
 		MemoryAccess, testRevokeMemory},
 	{"RevokedByMemoryClose", "When a memory's Close returns, no operation can land in it any more.", 0, testRevokeClose},
 	{"GrantedAgain", "Access can be granted again; after Reset and reconnecting it works.", 0, testGrantAgain},
+	{"GrantedAgainAtTheMemory", "A memory's access can be granted again; its remote key may be another one then.",
+		MemoryAccess, testGrantMemoryAgain},
 	{"RevokedStaysRevoked", "Access outlives a Reset: what was revoked stays revoked.", 0, testAccessOutlivesReset},
 	{"RevokingWritesLeavesReads", "What the new access still allows is not disturbed by the change.", 0, testPartialRevoke},
 	{"AccessCanChangeBeforeConnecting", "SetAccess completes in every state but Closed.", 0, testAccessEarly},
@@ -147,6 +149,34 @@ func testGrantAgain(t *T) {
 	w.qb.setAccess(verbs.RemoteWrite, Snapshot{})
 	w.qa.post(write)
 	t.statuses("write that was granted again", w.qa.requests(1), verbs.OK)
+}
+
+// A memory's access can be granted again; its remote key may be another one then, and only the newest key counts.
+func testGrantMemoryAgain(t *T) {
+	w := t.wire()
+	write := func() verbs.Status {
+		w.qa.post(request(verbs.OpWrite, 0, w.ma.span(0, 8), w.mb.remote(0, 8)))
+		return w.qa.requests(1)[0].Status
+	}
+	for i := range t.can.Repeat {
+		w.mb.setAccess(verbs.RemoteRead, Snapshot{})
+		if status := write(); !status.Refused() {
+			t.Fatalf("round %d: a Write that was revoked ended %v", i, status)
+		}
+		w.reconnect()
+		old := w.mb.region.RemoteKey
+		w.mb.setAccess(verbs.RemoteWrite, Snapshot{})
+		t.must(write(), verbs.OK, "round %d: Write that was granted again", i)
+		if w.mb.region.RemoteKey == old {
+			continue
+		}
+		w.mb.region.RemoteKey = old
+		if status := write(); !status.Refused() {
+			t.Fatalf("round %d: a Write by the key from before the change ended %v", i, status)
+		}
+		w.reconnect()
+		w.mb.renew()
+	}
 }
 
 // Access outlives a Reset: what was revoked stays revoked, what was granted stays granted.
