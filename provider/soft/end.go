@@ -69,7 +69,8 @@ func (e *end) moveTo(from, to phase) bool {
 	return e.phaseWord.CompareAndSwap(uint32(from), uint32(to))
 }
 
-// breakTo moves a connected life to Failed or Orphaned, and reports whether it was this call that did.
+// breakTo moves a connected life to Failed or Orphaned, and reports whether it was this call that did. It tries the phases
+// in the order in which they follow each other: the owner may move on in between, and must not be missed.
 func (e *end) breakTo(to phase) bool {
-	return e.moveTo(phaseReady, to) || e.moveTo(phaseConnecting, to)
+	return e.moveTo(phaseConnecting, to) || e.moveTo(phaseReady, to)
 }
