@@ -10,6 +10,8 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
+// This file is what lives at an end: it owns the verbs objects, carries commands out and keeps completions.
+
 // agent does at one end what a test commands. It is a Machine, which collects completions, and a Scanner, which looks
 // after each turn whether what a test waits for has come. Everything in it belongs to its loop.
 type agent struct {

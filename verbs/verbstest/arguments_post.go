@@ -7,6 +7,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is the calls with bad arguments that post or control, and closing in the wrong order.
+
 func badRequests(q *verbs.QueuePair, m *verbs.Memory) []attempt {
 	limits := q.Completions().Device().Limits()
 	far := verbs.RemoteSpan{Length: 64}

@@ -11,6 +11,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is what travels between a test and an end: commands, results, and errors that survive the journey.
+
 // Command is something for an end to do. Objects are named by the small numbers that opening them returned.
 type Command interface {
 	// carryOut runs on the end's loop, without waiting.

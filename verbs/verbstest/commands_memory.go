@@ -10,6 +10,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is the commands that look at memory, change it, or count what an end has done.
+
 // Load reads N bytes from Offset. An aligned word is read with Load64. Result: Bytes, Word if N is 8, Region.
 type Load struct {
 	Memory int

@@ -8,6 +8,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is the commands that open, close and describe objects.
+
 // OpenDomain opens a further domain. Domain 0, everywhere, is the end's own. Result: ID.
 type OpenDomain struct {
 	Unused bool // gob carries no struct without fields

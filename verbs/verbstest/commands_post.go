@@ -6,6 +6,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is the commands that start something, and those that take what has completed.
+
 // Connect connects a queue pair. It completes as a control of the pair.
 type Connect struct {
 	Pair int

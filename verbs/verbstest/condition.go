@@ -6,6 +6,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is what a test can wait for.
+
 // Until waits until a condition holds at the end. It is the only command that waits.
 type Until struct{ Condition Condition }
 

@@ -9,6 +9,8 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
+// This file is the lab whose ends are goroutines of this process, in real time.
+
 // GoroutineConfig describes a lab whose ends are goroutines of this process. Only Open is required.
 type GoroutineConfig struct {
 	// Open opens a device. Devices that it returned must be able to reach each other.

@@ -9,6 +9,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is what tests speak with: ends and memories, where whatever goes wrong ends the test.
+
 // T is a test that is running: it opens ends and gives up at the first thing that goes wrong.
 type T struct {
 	TB

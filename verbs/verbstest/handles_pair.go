@@ -6,6 +6,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is what tests do with queue pairs.
+
 // pair is a queue pair at an end.
 type pair struct {
 	node    *node

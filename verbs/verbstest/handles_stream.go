@@ -2,6 +2,8 @@ package verbstest
 
 import "github.com/weft-fabric/weft/verbs"
 
+// This file is what tests do with everything that goes on by itself: streams, sinks, increments, watchers.
+
 // flow is a stream, sink or increment at an end.
 type flow struct {
 	node *node

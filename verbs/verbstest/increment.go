@@ -7,6 +7,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is a worker that adds to a remote word, for tests of atomics.
+
 // Increment tries to add one to a remote word, so many times: by FetchAdd, which always succeeds, or by CompareSwap from
 // what the word may hold by then. Attempts are made in batches of Window, so that they meet those of other peers; the
 // attempts of a batch expect the word to be one more each. Rounds counts those that succeeded. Result: ID.

@@ -8,6 +8,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is what a lab and its ends are, and what they can declare.
+
 // Lab opens ends that can reach each other. One test uses one lab, from one goroutine.
 type Lab interface {
 	// Open starts an end. Names are for people and must differ within a lab.

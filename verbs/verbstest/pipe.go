@@ -8,6 +8,8 @@ import (
 	"os/exec"
 )
 
+// This file carries a lab through a pipe: a server in the child process, and the lab that asks it.
+
 // call is what travels to the process that serves a lab; answer is what comes back, one for each call.
 type call struct {
 	Kind    callKind

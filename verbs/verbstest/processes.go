@@ -5,6 +5,8 @@ import (
 	"os/exec"
 )
 
+// This file is the lab whose ends are processes of their own.
+
 // Processes makes a lab in which each end is a child process of its own, for lanes between processes. Start returns a
 // command, not started, that serves a lab of one end as for [Child]. Killing an end kills its process; capabilities say
 // what the ends can do besides.

@@ -9,6 +9,8 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
+// This file is the lab whose ends are nodes of a simulator, in virtual time.
+
 // Fabric is what a lab needs of a simulator.
 type Fabric interface {
 	Now() clock.Time

@@ -8,6 +8,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is a worker that receives for ever, for tests of messages.
+
 // Sink keeps receives posted on a queue pair, or on a pool, and counts what arrives. With Stamped it checks that message
 // number i of each queue pair begins with the word i. Result: ID.
 type Sink struct {

@@ -7,6 +7,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is a worker that posts for ever, for tests under load.
+
 // worker is a machine that goes on by itself until it has done enough or something fails.
 type worker interface {
 	refill() // posts as much as there is room for

@@ -9,6 +9,8 @@ import (
 	"testing"
 )
 
+// This file is the list of tests, and how they are run.
+
 // Test is one promise of the contract.
 type Test struct {
 	Name     string

@@ -4,6 +4,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about calls that are wrong.
+
 var argumentTests = []Test{
 	{"BadArgumentsAreNamed", "A bad argument is an error of the documented kind, and no panic.", 0, testBadArguments},
 }

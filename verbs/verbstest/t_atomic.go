@@ -4,6 +4,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about atomics of several parties on one word.
+
 var atomicTests = []Test{
 	{"AtomicsOfManyPeersAddUp", "Atomics of several peers on one word are indivisible.", 0, testManyPeers},
 	{"CPUAtomicsCompose", "CPU atomics and NIC atomics on one word are indivisible towards each other.", CPUAtomics,
@@ -51,7 +53,8 @@ func testManyPeers(t *T) {
 	}
 }
 
-// CPU atomics and NIC atomics on one word are indivisible towards each other.
+// CPU atomics and NIC atomics on one word are indivisible towards each other: an addition that was lost is missing in the sum.
+// The CPU adds many times in a row while peers add, so that they meet.
 func testCPUAtomics(t *T) {
 	const batch = 50_000
 	target := t.open("target")

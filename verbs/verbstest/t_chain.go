@@ -4,6 +4,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about requests that the NIC starts by itself when a message has arrived.
+
 var chainTests = []Test{
 	{"ChainsRelayWithoutTheHost", "A NIC starts chained requests by itself, in order, while its host does nothing.",
 		Chains | Stop, testRelay},
@@ -44,7 +46,8 @@ func (r *relay) forward(i, size int) verbs.Request {
 		After: verbs.Arrival{Queue: r.in.number, Count: uint64(i + 1)}}
 }
 
-// A NIC starts chained requests by itself, in order, while its host does nothing.
+// A NIC starts chained requests by itself, in order, while its host does nothing: the middle stands still when the messages
+// come, so nobody but its NIC can have sent them on.
 func testRelay(t *T) {
 	const size, messages = 512, 8
 	r := t.relay()
@@ -72,7 +75,8 @@ func testRelay(t *T) {
 	t.inOrder(r.on.requests(messages), verbs.OK)
 }
 
-// A chained request, and what is behind it, does not start before its arrival.
+// A chained request, and what is behind it, does not start before its arrival. Messages on another connection let time
+// pass, in which a Write that started too early would land.
 func testChainWaits(t *T) {
 	r := t.relay()
 	r.mm.put(4096, wordBytes(1))

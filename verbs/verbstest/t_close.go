@@ -6,6 +6,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about the end of objects.
+
 var closeTests = []Test{
 	{"CloseInEveryState",
 		"A queue pair closes in every state; nothing of it completes afterwards, and its room comes back.",
@@ -88,7 +90,7 @@ func testCloseNoticed(t *T) {
 	w.qb.untilState(verbs.Error)
 }
 
-// Closing one queue pair does not disturb others.
+// Closing one queue pair does not disturb others: a stream beside it goes on, and complains if it is disturbed.
 func testCloseUnderTraffic(t *T) {
 	w := t.wire()
 	flow := w.a.stream(Stream{Pair: w.qa.id, Memory: w.ma.id,

@@ -8,6 +8,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about bytes: each operation moves its own, whole, to where they belong.
+
 var dataTests = []Test{
 	{"EveryOperationAtEverySize", "An operation moves exactly its bytes, and its completion says what it was.", 0,
 		testEverySize},
@@ -38,7 +40,8 @@ func fenced(r verbs.Request) verbs.Request { r.Flags |= verbs.Fence; return r }
 // margin is how many bytes around a message must stay untouched.
 const margin = 64
 
-// An operation moves exactly its bytes, and its completion says what it was.
+// An operation moves exactly its bytes, and its completion says what it was. A margin around the message shows bytes too
+// many, patterns that nowhere repeat show bytes in the wrong place.
 func testEverySize(t *T) {
 	const largest = 1 << 20
 	a, b := t.open("a"), t.open("b")
@@ -193,7 +196,8 @@ func testImmediates(t *T) {
 	}
 }
 
-// A message's pieces are put together, and taken apart, in the order given.
+// A message's pieces are put together, and taken apart, in the order given. They lie out of order, touch no word's border
+// and one is empty, so that no simpler copy gives the same bytes.
 func testPieces(t *T) {
 	w := t.wire()
 	w.ma.fill(0, 4096, 11)

@@ -6,6 +6,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about peers that die.
+
 var deathTests = []Test{
 	{"TargetDiesInAStream", "A target that dies is reported: RetryExceeded, then Flushed. Others are not disturbed.", Kill,
 		testTargetDies},

@@ -4,6 +4,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about requests that fail, and what is behind them.
+
 var errorTests = []Test{
 	{"RefusalFlushesBothEnds", "A refused operation puts both ends in Error, and everything outstanding at both is Flushed.",
 		0, testRefusalFlushes},

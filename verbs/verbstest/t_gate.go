@@ -4,6 +4,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about who may reach which memory.
+
 var gateTests = []Test{
 	{"RefusedWithoutBothGates",
 		"An operation needs the access of the memory and of the queue pair; without either it is refused and nothing lands.",

@@ -6,6 +6,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about what comes before what.
+
 var orderTests = []Test{
 	{"CompletedWriteIsInMemory", "A completed Write is in the target's memory.", 0, testCompletedWrite},
 	{"LaterWritesNeverOvertake",
@@ -54,7 +56,8 @@ func testNoOvertaking(t *T) {
 	flow.state()
 }
 
-// An aligned word that a peer writes alone, or as the last of a Write, is never seen half.
+// An aligned word that a peer writes alone, or as the last of a Write, is never seen half: the two halves of what is
+// written are equal, and the watcher looks whether those of what is there are, too.
 func testTornWords(t *T) {
 	const stride, slots = 72, 20
 	a, b := t.open("a"), t.openWith("b", EndConfig{Waiting: Polling, ScanEvery: 1000})
@@ -117,7 +120,7 @@ func testCompletionOrder(t *T) {
 	}
 }
 
-// Messages are never lost, doubled or reordered.
+// Messages are never lost, doubled or reordered: they are numbered, and the sink expects the next number.
 func testMessageOrder(t *T) {
 	const size, slots, window = 64, 20, 8
 	w := t.wireWith(OpenPair{SendDepth: 16, ReceiveDepth: window})

@@ -4,6 +4,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about receives that queue pairs share.
+
 var poolTests = []Test{
 	{"SharedReceivesServeAll",
 		"Whichever queue pair gets a message takes the next shared receive, and its completion names the queue pair.",

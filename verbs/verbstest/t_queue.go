@@ -6,6 +6,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about queues that are full or empty, and hosts that do not look.
+
 var queueTests = []Test{
 	{"QuietQueuesNeverGetStuck", "A send queue of nothing but Quiet requests does not deadlock, and its Room comes back.", 0,
 		testAllQuiet},
@@ -92,7 +94,7 @@ func testReceiveQueueFull(t *T) {
 	}
 }
 
-// A queue pair reserves its room in the completion queue, or is refused.
+// A queue pair reserves its room in the completion queue, or is refused. The queue has room for two and a half.
 func testReservation(t *T) {
 	const room = 5 + 6 + verbs.ControlRoom
 	a := t.openWith("a", EndConfig{Completions: 2*room + room/2})

@@ -7,6 +7,8 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
+// This file is about connecting, and connecting again.
+
 var resetTests = []Test{
 	{"ResetFlushesThenCompletes", "Reset completes behind everything that was outstanding, which is Flushed.", 0,
 		testResetFlushes},

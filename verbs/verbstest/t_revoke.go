@@ -4,6 +4,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about changes of access: what was allowed before cannot land afterwards.
+
 var revokeTests = []Test{
 	{"RevokedAtTheQueuePair",
 		"When a queue pair's SetAccess completes, nothing that only the old access allowed can land any more.",
@@ -93,7 +95,8 @@ func (r *revocation) reconnect() {
 	r.t.connect(r.qa, r.qb)
 }
 
-// When a queue pair's SetAccess completes, nothing that only the old access allowed can land any more.
+// When a queue pair's SetAccess completes, nothing that only the old access allowed can land any more. Writes under way
+// are caught by the snapshot that the target takes in the step in which the change completes: see revocation.holds.
 func testRevokeQueue(t *T) {
 	r := t.revocation()
 	r.target = r.b.memory(revokeSlots*r.slot, verbs.RemoteAll)
@@ -106,7 +109,7 @@ func testRevokeQueue(t *T) {
 	}
 }
 
-// When a memory's SetAccess completes, nothing that only the old access allowed can land any more.
+// When a memory's SetAccess completes, nothing that only the old access allowed can land any more; seen as above.
 func testRevokeMemory(t *T) {
 	r := t.revocation()
 	r.target = r.b.memory(revokeSlots*r.slot, verbs.RemoteAll)

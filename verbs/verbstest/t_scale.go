@@ -6,6 +6,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about limits and large numbers.
+
 var scaleTests = []Test{
 	{"LimitsAreSane", "Limits say what the device can do, and agree with what the lab declares.", 0, testLimits},
 	{"ManyQueuePairs", "An end can have thousands of connected queue pairs, and each of them works.", 0, testManyPairs},
@@ -37,7 +39,7 @@ func testLimits(t *T) {
 	}
 }
 
-// An end can have thousands of connected queue pairs, and each of them works.
+// An end can have thousands of connected queue pairs, and each of them works: all are open when each carries a message.
 func testManyPairs(t *T) {
 	n := t.can.QueuePairs
 	config := OpenPair{SendDepth: 2, ReceiveDepth: 2}

@@ -6,6 +6,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file is about ends that sleep, and what wakes them.
+
 var wakeTests = []Test{
 	{"MessagesWakeASleeper", "Send and WriteImm wake an end that sleeps.", 0, testMessagesWake},
 	{"CompletionsWakeASleeper", "The end of a request wakes who posted it and sleeps.", 0, testCompletionsWake},

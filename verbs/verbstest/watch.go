@@ -6,6 +6,8 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// This file looks at words while a peer writes them.
+
 // Watch starts to look at words that a peer writes, many times each turn, and complains about what must never be seen.
 // Result: ID.
 //

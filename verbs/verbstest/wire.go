@@ -2,6 +2,8 @@ package verbstest
 
 import "github.com/weft-fabric/weft/verbs"
 
+// This file is the scene that most tests play in.
+
 // wire is the usual scene: two ends, a connected queue pair between them, and memory that each lets the other use.
 type wire struct {
 	a, b   *node
