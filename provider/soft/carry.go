@@ -92,13 +92,17 @@ func (q *QueuePair) unwatch() {
 
 // chainState looks at the queue pair that a request is chained to. One that is not connected yet has received nothing
 // yet: it is waited for. One that is closed, or was never there, will receive nothing.
+//
+// What arrives before a break counts, so the phase is read first: if it is broken by then, the count is complete.
 func (w *waiting) chainState() verdict {
-	switch {
-	case w.after == nil:
+	if w.after == nil {
 		return verdict(driver.Flushed)
+	}
+	broken := w.after.phase().broken()
+	switch {
 	case w.after.received() >= w.request.After.Count:
 		return arrived
-	case w.after.phase().broken():
+	case broken:
 		return verdict(driver.Flushed)
 	}
 	return chained

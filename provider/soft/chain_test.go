@@ -181,7 +181,7 @@ func arriveBroken(q *QueuePair) {
 	n, _ := q.pool.take()
 	s := &q.pool.slots[n]
 	s.taker, s.op, s.status = q.number, driver.OpReceive, driver.LocalLength
-	l.spoiled.Store(1)
+	l.spoiled.Store(l.arrived.Load() + 1)
 	l.arrive(n)
 	l.announce()
 }

@@ -82,7 +82,7 @@ func (v *visit) report(n uint32, status driver.Status) {
 	if status == driver.OK {
 		s.length = uint32(v.total)
 	} else {
-		v.peer.spoiled.Store(1)
+		v.peer.spoiled.Store(v.peer.arrived.Load() + 1)
 	}
 	if s.op != driver.OpReceive {
 		s.imm = v.request.Imm

@@ -44,18 +44,18 @@ type end struct {
 	filling atomic.Uint32 // 1 + the slot of a receive that is taken but not yet filled; 0: none
 	wanting atomic.Uint32 // 1: the requester waits for a receive; the owner clears it and rings
 	watched atomic.Uint32 // 1: a chained request waits for an arrival; whoever arrives clears it and rings
-	spoiled atomic.Uint32 // 1: the last arrival is of a message that could not be received; none comes after it
-	_       [32]byte
+	spoiled atomic.Uint64 // 1 + the arrival of a message that could not be received, the last there is; 0: none
+	_       [24]byte
 }
 
 func (e *end) phase() phase { return phase(e.phaseWord.Load()) }
 
-// received returns how many messages have been received: what arrived, but for a last one that failed. Spoiled is raised
-// before that one is counted, so it is never taken for good; until it is counted, the one before it may be missing.
+// received returns how many messages have been received: what arrived, but for a last one that failed. Spoiled is set
+// before that one is counted, so it is never taken for good.
 func (e *end) received() uint64 {
 	n := e.arrived.Load()
-	if n > 0 && e.spoiled.Load() != 0 {
-		n--
+	if spoiled := e.spoiled.Load(); spoiled != 0 {
+		n = min(n, spoiled-1)
 	}
 	return n
 }

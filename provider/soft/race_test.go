@@ -5,6 +5,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/weft-fabric/weft/verbs/driver"
 )
 
 // together runs both functions for every round from 0, at the same time as nearly as two goroutines can. What a test
@@ -46,4 +48,46 @@ func TestBreakIsNotLost(t *testing.T) {
 			t.Fatalf("round %d: the phase is %d, want %d", i, got, phaseOrphaned)
 		}
 	}
+}
+
+// TestArrivalBeforeABreakCounts: a message arrives, then the life is broken, while a request that waits for the message
+// is looked at. It was received.
+func TestArrivalBeforeABreakCounts(t *testing.T) {
+	const rounds = 20_000
+	lives := make([]life, rounds)
+	for i := range lives {
+		lives[i].order = make([]uint32, 1)
+		lives[i].phaseWord.Store(uint32(phaseReady))
+	}
+	together(rounds,
+		func(i int) {
+			lives[i].arrive(0)
+			lives[i].breakTo(phaseOrphaned)
+		},
+		func(i int) {
+			w := waiting{after: &lives[i], request: driver.Request{After: driver.Arrival{Count: 1}}}
+			v := w.chainState()
+			for v == chained {
+				v = w.chainState()
+			}
+			if v != arrived {
+				t.Errorf("round %d: the request ends as %v", i, driver.Status(v))
+			}
+		})
+}
+
+// TestReceivedIsExact: a message that fails takes nothing away from those before it, at whatever moment one looks.
+func TestReceivedIsExact(t *testing.T) {
+	var e end
+	expect := func(when string, want uint64) {
+		if got := e.received(); got != want {
+			t.Errorf("%s: %d messages received, want %d", when, got, want)
+		}
+	}
+	e.arrived.Store(3)
+	expect("all good", 3)
+	e.spoiled.Store(4)
+	expect("one about to fail", 3)
+	e.arrived.Store(4)
+	expect("one failed", 3)
 }
