@@ -156,3 +156,115 @@ func TestChainWaitsThroughLaterPosts(t *testing.T) {
 	c.want(driver.OpReceive, driver.OK)
 	settled(t, f)
 }
+
+// A chained request means the queue pair of the moment of posting, also if its turn comes only after that one was reset
+// or closed: what counts is what it had received by then, not what the next one receives.
+func TestChainMeansTheQueuePairOfThatMoment(t *testing.T) {
+	reset := func(a, b *host, ab, ba *queuePair) {
+		must(t, ab.Reset(8))
+		must(t, ba.Reset(9))
+		must(t, a.fabric.Run(a.fabric.now.Add(time.Millisecond)))
+		a.poll()
+		b.poll()
+		join(a, b, ab, ba)
+		receiveOne(t, b, ab, ba)
+		receiveOne(t, b, ab, ba)
+	}
+	closed := func(_, _ *host, _, ba *queuePair) { must(t, ba.Close()) }
+	late := func(a, b *host, _, _ *queuePair) { // gets the number that nobody had
+		peer, next := a.pair(), b.pair()
+		join(a, b, peer, next)
+		receiveOne(t, b, peer, next)
+	}
+	for name, c := range map[string]struct {
+		after   driver.Arrival
+		replace func(a, b *host, ab, ba *queuePair)
+		want    driver.Status
+	}{
+		"came, then reset":  {driver.Arrival{Queue: 1, Count: 1}, reset, driver.OK},
+		"came, then closed": {driver.Arrival{Queue: 1, Count: 1}, closed, driver.OK},
+		"reset first":       {driver.Arrival{Queue: 1, Count: 2}, reset, driver.Flushed},
+		"closed first":      {driver.Arrival{Queue: 1, Count: 2}, closed, driver.Flushed},
+		"made too late":     {driver.Arrival{Queue: 4, Count: 1}, late, driver.Flushed},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f, a, b, c3, ab, ba, bc, _ := relay(t)
+			peer, gate := a.pair(), b.pair() // number 3: holds back the turn of what is behind
+			join(a, b, peer, gate)
+			bc.must(t, driver.Request{Op: driver.OpSend, After: driver.Arrival{Queue: gate.number, Count: 1}},
+				driver.Request{Tag: 7, Op: driver.OpSend, After: c.after})
+			receiveOne(t, b, ab, ba)
+			c.replace(a, b, ab, ba)
+			if got := c3.poll(); len(got) != 0 {
+				t.Fatalf("%+v arrived before the gate was open", got)
+			}
+			receiveOne(t, b, peer, gate)
+			b.want(driver.OpSend, driver.OK)
+			if got := b.want(driver.OpSend, c.want); got.Tag != 7 {
+				t.Errorf("got tag %d", got.Tag)
+			}
+			if n := ba.awaited + gate.awaited; n != 0 {
+				t.Errorf("%d requests still wait", n)
+			}
+			settled(t, f)
+		})
+	}
+}
+
+// receiveOne lets one message arrive at qb, of host b, and takes its completion.
+func receiveOne(t *testing.T, b *host, qa, qb *queuePair) {
+	t.Helper()
+	qb.mustReceive(t, driver.Receive{})
+	qa.must(t, driver.Request{Op: driver.OpSend, Flags: driver.Quiet})
+	b.want(driver.OpReceive, driver.OK)
+}
+
+// Requests that are flushed, or dropped with their queue pair, wait no more.
+func TestFlushedRequestsDoNotWait(t *testing.T) {
+	for name, end := range map[string]func(q *queuePair) error{
+		"reset": func(q *queuePair) error { return q.Reset(9) },
+		"close": func(q *queuePair) error { return q.Close() },
+	} {
+		f, _, _, _, _, ba, bc, _ := relay(t)
+		waits := driver.Request{Op: driver.OpSend, After: driver.Arrival{Queue: ba.number, Count: 1}}
+		self := driver.Request{Op: driver.OpSend, After: driver.Arrival{Queue: bc.number, Count: 1}}
+		bc.must(t, waits, waits, self)
+		if ba.awaited != 2 || bc.awaited != 1 {
+			t.Errorf("%s: %d and %d requests wait, want 2 and 1", name, ba.awaited, bc.awaited)
+		}
+		must(t, end(bc))
+		if ba.awaited != 0 || bc.awaited != 0 || len(ba.chained) != 0 {
+			t.Errorf("%s: %d and %d requests still wait", name, ba.awaited, bc.awaited)
+		}
+		settled(t, f)
+	}
+}
+
+// A request that has started waits no more, whatever becomes of it.
+func TestStartedRequestsDoNotWait(t *testing.T) {
+	f, _, b, _, ab, ba, bc, _ := relay(t)
+	bc.must(t, driver.Request{Op: driver.OpSend, After: driver.Arrival{Queue: ba.number, Count: 1}})
+	receiveOne(t, b, ab, ba)
+	must(t, bc.Reset(9))
+	if b.want(driver.OpSend, driver.Flushed); ba.awaited != 0 {
+		t.Errorf("%d requests wait", ba.awaited)
+	}
+	settled(t, f)
+}
+
+// A queue pair that is broken receives nothing any more; but what it has received, it has.
+func TestChainToABrokenQueuePair(t *testing.T) {
+	for count, want := range map[uint64]driver.Status{1: driver.OK, 2: driver.Flushed} {
+		f, _, b, _, ab, ba, bc, _ := relay(t)
+		receiveOne(t, b, ab, ba)
+		must(t, ab.Close())
+		must(t, f.Run(f.now.Add(10*time.Microsecond)))
+		b.poll()
+		if ba.State() != driver.Error {
+			t.Fatalf("state %v", ba.State())
+		}
+		bc.must(t, driver.Request{Op: driver.OpSend, After: driver.Arrival{Queue: ba.number, Count: count}})
+		b.want(driver.OpSend, want)
+		settled(t, f)
+	}
+}

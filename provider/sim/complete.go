@@ -81,6 +81,9 @@ func (q *queuePair) dropHead() {
 	i := q.head
 	r := q.fabric().requests.at(i)
 	q.unlink(r)
+	if r.after.Count > 0 {
+		q.device.pair(r.after.Queue).awaited--
+	}
 	if r.stage == queued || r.stage == done || r.stage == lost {
 		q.fabric().release(i)
 		return

@@ -122,7 +122,7 @@ func (q *queuePair) sent(i uint32, crossing clock.Time) {
 	if r.fetches() {
 		r.payload = f.payloads.take()
 		if !q.domain.gather(f.payloads.at(r.payload), &r.local) {
-			q.failLocally(r)
+			q.failLocally(r, driver.LocalProtection)
 			return
 		}
 	}

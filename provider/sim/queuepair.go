@@ -52,6 +52,7 @@ type queuePair struct {
 
 	receives ring[receive]
 	arrived  uint64       // messages received since the last Reset
+	awaited  int          // requests of the device that wait for arrived and have not started
 	chained  []*queuePair // whose next request waits for arrived: those whose waitsFor is this one
 	inbound  list         // messages that wait for a receive, and those behind them
 	patience uint32       // generation of the events that end such a wait
@@ -140,7 +141,7 @@ func (q *queuePair) becomeError(oldest driver.Status) {
 	}
 	q.flushRequests(oldest)
 	q.flushReceives()
-	q.releaseChained()
+	q.endChained()
 }
 
 // becomeClosed drops everything without a word to the program, nor to the peer.
@@ -158,7 +159,7 @@ func (q *queuePair) becomeClosed() {
 	if q.parked {
 		q.shared.waiting = without(q.shared.waiting, q)
 	}
-	q.releaseChained()
+	q.endChained()
 }
 
 // SetAccess changes this end's gate. It takes Costs.Access, and effect at one instant.
@@ -191,10 +192,9 @@ func (q *queuePair) Close() error {
 	if q.state == driver.Ready {
 		q.tellPeer()
 	}
-	// From now on nobody finds it: whoever waited for its messages learns that there will be none.
+	q.becomeClosed()
 	i, _ := q.device.place(q.number)
 	q.device.pairs = slices.Delete(q.device.pairs, i, i+1)
-	q.becomeClosed()
 	q.domain.children--
 	q.queue.users--
 	if q.shared != nil {

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -97,6 +96,9 @@ func (q *queuePair) post(from *driver.Request, ready clock.Time) {
 			r.status = driver.LocalProtection // found when it starts, so that those before it complete first
 		}
 	}
+	if r.after.Count > 0 {
+		q.await(r)
+	}
 	if r.fetches() {
 		r.ready += f.delay.fetch
 	}
@@ -132,8 +134,11 @@ func (q *queuePair) startRequests() {
 			break
 		}
 		q.start = r.next
-		if r.status != driver.OK || !r.flags.Has(driver.Inline) && !q.domain.covers(&r.local) {
-			q.failLocally(r)
+		if r.status == driver.OK && !r.flags.Has(driver.Inline) && !q.domain.covers(&r.local) {
+			r.status = driver.LocalProtection
+		}
+		if r.status != driver.OK {
+			q.failLocally(r, r.status)
 			break
 		}
 		if r.asks() {
@@ -148,55 +153,8 @@ func (q *queuePair) startRequests() {
 
 // failLocally ends a request that the NIC cannot carry out. It completes when those before it have; nothing behind it
 // starts.
-func (q *queuePair) failLocally(r *request) {
-	r.stage, r.status = done, driver.LocalProtection
+func (q *queuePair) failLocally(r *request, status driver.Status) {
+	r.stage, r.status = done, status
 	q.stopped = true
 	q.sweep()
-}
-
-// arrivalCame reports whether a chained request may start. If not, the queue pair is told when to look again; if it
-// never may, because what it waits for broke, was closed or never existed, it ends as Flushed. A queue pair that is New or
-// Connecting only has not received anything yet.
-func (q *queuePair) arrivalCame(r *request) bool {
-	target := q.device.pair(r.after.Queue)
-	switch {
-	case target != nil && target.arrived >= r.after.Count:
-		if r.chained {
-			r.ready = max(r.ready, q.fabric().now+q.fabric().delay.chain)
-		}
-		return true
-	case target == nil || target.state == driver.Error:
-		r.stage, r.status = done, driver.Flushed
-		q.stopped = true
-		q.sweep()
-	case q.waitsFor == nil:
-		r.chained = true
-		q.waitsFor = target
-		target.chained = append(target.chained, q)
-	}
-	return false
-}
-
-// releaseChained lets those look again that wait for messages on this queue pair: one has arrived, or none will. Who
-// must wait further enters the list anew.
-func (q *queuePair) releaseChained() {
-	for n := len(q.chained); n > 0 && len(q.chained) > 0; n-- {
-		other := q.chained[0]
-		other.stopWaiting()
-		other.startRequests()
-	}
-}
-
-// stopWaiting takes the queue pair out of the list of the one that it waits for, if any.
-func (q *queuePair) stopWaiting() {
-	if q.waitsFor != nil {
-		q.waitsFor.chained = without(q.waitsFor.chained, q)
-		q.waitsFor = nil
-	}
-}
-
-// without takes q, which is in the list once, out of it. The order of the others stays.
-func without(list []*queuePair, q *queuePair) []*queuePair {
-	i := slices.Index(list, q)
-	return slices.Delete(list, i, i+1)
 }
