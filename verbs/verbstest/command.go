@@ -24,7 +24,7 @@ type Result struct {
 	ID          int
 	Number      uint32 // of a queue pair
 	Address     verbs.Address
-	Region      Region
+	Region      region
 	State       verbs.State
 	Room        int // for requests, or for what else was asked about
 	ReceiveRoom int
@@ -33,29 +33,29 @@ type Result struct {
 	Bytes       []byte
 	Completions []verbs.Completion
 	Limits      verbs.Limits
-	Stream      StreamStatus
+	Stream      streamStatus
 	Text        []string
 	Now         clock.Time
 }
 
-// Region is where a memory lies, for spans made by a test.
-type Region struct {
+// region is where a memory lies, for spans made by a test.
+type region struct {
 	Address   uint64
 	Length    uint64
 	LocalKey  uint32
 	RemoteKey uint64
 }
 
-// Failure is an error that has travelled through a pipe. It still answers errors.Is.
-type Failure struct {
+// wireError is an error that has travelled through a pipe. It still answers errors.Is.
+type wireError struct {
 	Text  string
 	Kinds []string // texts of the Err variables that it wraps
 }
 
-func (f *Failure) Error() string { return f.Text }
+func (f *wireError) Error() string { return f.Text }
 
 // Is reports whether the error was, before it travelled, a target.
-func (f *Failure) Is(target error) bool { return slices.Contains(f.Kinds, target.Error()) }
+func (f *wireError) Is(target error) bool { return slices.Contains(f.Kinds, target.Error()) }
 
 var errorKinds = []error{verbs.ErrClosed, verbs.ErrInUse, verbs.ErrQueueFull, verbs.ErrState, verbs.ErrLimit,
 	verbs.ErrBounds, verbs.ErrArgument, verbs.ErrForeign, verbs.ErrNotSupported, verbs.ErrProvider, loop.ErrBusy,
@@ -69,11 +69,11 @@ var (
 	ErrNotCapable = errors.New("this lab cannot")
 )
 
-func newFailure(err error) *Failure {
+func newWireError(err error) *wireError {
 	if err == nil {
 		return nil
 	}
-	f := &Failure{Text: err.Error()}
+	f := &wireError{Text: err.Error()}
 	for _, kind := range errorKinds {
 		if errors.Is(err, kind) {
 			f.Kinds = append(f.Kinds, kind.Error())
@@ -82,7 +82,7 @@ func newFailure(err error) *Failure {
 	return f
 }
 
-func (f *Failure) asError() error {
+func (f *wireError) asError() error {
 	if f == nil {
 		return nil
 	}

@@ -57,9 +57,9 @@ func (a *agent) newMemory(d *verbs.Domain, c OpenMemory) (*verbs.Memory, error) 
 	return d.Register(pages, c.Access)
 }
 
-func regionOf(m *verbs.Memory) Region {
+func regionOf(m *verbs.Memory) region {
 	span, remote := m.Span(0, 0), m.Remote(0, 0)
-	return Region{Address: remote.Address, Length: m.Len(), LocalKey: span.Key, RemoteKey: remote.Key}
+	return region{Address: remote.Address, Length: m.Len(), LocalKey: span.Key, RemoteKey: remote.Key}
 }
 
 // OpenPair opens a queue pair; fields are as in verbs.QueueConfig. Result: ID, Number, Address, Room, ReceiveRoom.
@@ -110,20 +110,20 @@ func (c OpenPool) carryOut(a *agent) (Result, error) {
 	return Result{ID: a.pools.put(s), Room: s.Room()}, nil
 }
 
-// Object is a kind of thing that an end opens.
-type Object uint8
+// object is a kind of thing that an end opens.
+type object uint8
 
 // The kinds.
 const (
-	APair Object = iota
-	AMemory
-	APool
+	aPair object = iota
+	aMemory
+	aPool
 )
 
 // Close closes an object. What a test leaves open is closed with the end. Snapshot, which must be of
 // own pages, is taken when Close has returned; Changed compares with it.
 type Close struct {
-	Kind     Object
+	Kind     object
 	ID       int
 	Snapshot Snapshot
 }
@@ -142,13 +142,13 @@ func (c Close) carryOut(a *agent) (Result, error) {
 
 type closer interface{ Close() error }
 
-func (a *agent) find(kind Object, id int) (closer, error) {
+func (a *agent) find(kind object, id int) (closer, error) {
 	switch kind {
-	case APair:
+	case aPair:
 		return a.pairs.get(id)
-	case AMemory:
+	case aMemory:
 		return a.memories.get(id)
-	case APool:
+	case aPool:
 		return a.pools.get(id)
 	}
 	return nil, fmt.Errorf("verbstest: close object of kind %d", kind)

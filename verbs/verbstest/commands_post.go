@@ -29,11 +29,11 @@ type Post struct {
 	Pair     int
 	Receives []verbs.Receive
 	Requests []verbs.Request
-	Scribble []Scribble // done right after the flush, before anything else can happen at this end
+	Scribble []scribble // done right after the flush, before anything else can happen at this end
 }
 
-// Scribble overwrites a word of a memory.
-type Scribble struct {
+// scribble overwrites a word of a memory.
+type scribble struct {
 	Memory int
 	Offset int
 	Value  uint64

@@ -113,7 +113,7 @@ func (n *node) takeAny(class Class, count int) []verbs.Completion {
 type mem struct {
 	node   *node
 	id     int
-	region Region
+	region region
 }
 
 func (n *node) memory(size int, access verbs.Access) *mem {
@@ -168,7 +168,7 @@ func (m *mem) checksum(offset, size int) uint64 {
 
 func (m *mem) close() {
 	m.node.t.Helper()
-	m.node.do(Close{Kind: AMemory, ID: m.id})
+	m.node.do(Close{Kind: aMemory, ID: m.id})
 }
 
 // must fails the test unless a status is the one that the contract says.

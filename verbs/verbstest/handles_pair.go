@@ -116,5 +116,5 @@ func (m *mem) setAccess(access verbs.Access, snapshot Snapshot) {
 
 func (p *pair) close() {
 	p.node.t.Helper()
-	p.node.do(Close{Kind: APair, ID: p.id})
+	p.node.do(Close{Kind: aPair, ID: p.id})
 }

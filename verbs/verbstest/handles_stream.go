@@ -26,7 +26,7 @@ func (n *node) increment(c Increment) *flow {
 }
 
 // state asks how far the flow is. A complaint fails the test.
-func (f *flow) state() StreamStatus {
+func (f *flow) state() streamStatus {
 	f.node.t.Helper()
 	s := f.node.do(StreamState{Stream: f.id}).Stream
 	if s.Complaint != "" {

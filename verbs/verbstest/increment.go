@@ -29,7 +29,7 @@ type increment struct {
 	base      uint64 // the first attempt of the batch expects this
 	last      uint64 // the newest value that was seen: old, or put there
 	completed uint64
-	state     StreamStatus
+	state     streamStatus
 }
 
 func (c Increment) carryOut(a *agent) (r Result, err error) {
@@ -85,7 +85,7 @@ func (s *increment) Step(c *verbs.Completion) {
 	}
 }
 
-func (s *increment) status() StreamStatus {
+func (s *increment) status() streamStatus {
 	state := s.state
 	over := state.Failure != verbs.OK || state.Complaint != "" || state.Requests >= s.Attempts
 	state.Ended = over && s.completed == state.Requests

@@ -24,7 +24,7 @@ type answer struct {
 	End          int
 	Capabilities Capabilities
 	Result       Result
-	Failure      *Failure
+	Failure      *wireError
 }
 
 type callKind uint8
@@ -78,7 +78,7 @@ func (s *server) answer(c call) (a answer) {
 	default:
 		a.Result, err = s.toEnd(c)
 	}
-	a.Failure = newFailure(err)
+	a.Failure = newWireError(err)
 	return a
 }
 

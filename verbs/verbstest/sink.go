@@ -32,7 +32,7 @@ type sink struct {
 	to     poster
 	memory *verbs.Memory
 	next   map[uint32]uint64 // by queue pair: the word that the next message begins with
-	state  StreamStatus
+	state  streamStatus
 	staged verbs.Receive // here, so that handing over its address allocates nothing
 }
 
@@ -67,7 +67,7 @@ func (s *sink) post(slot uint64) {
 	s.state.Requests++
 }
 
-func (s *sink) status() StreamStatus {
+func (s *sink) status() streamStatus {
 	state := s.state
 	state.Ended = state.Failure != verbs.OK && state.Rounds+state.Flushed+1 >= state.Requests
 	return state

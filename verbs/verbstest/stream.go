@@ -12,12 +12,12 @@ import (
 // worker is a machine that goes on by itself until it has done enough or something fails.
 type worker interface {
 	refill() // posts as much as there is room for
-	status() StreamStatus
+	status() streamStatus
 	stop()
 }
 
-// StreamStatus is how far a stream, a sink or an increment is.
-type StreamStatus struct {
+// streamStatus is how far a stream, a sink or an increment is.
+type streamStatus struct {
 	Rounds    uint64       // completed
 	Requests  uint64       // posted
 	Failure   verbs.Status // of the first request that failed
@@ -69,7 +69,7 @@ type stream struct {
 	source  *verbs.Memory
 	posted  uint64 // rounds
 	last    uint64 // tag of the last completion, plus one
-	state   StreamStatus
+	state   streamStatus
 	stopped bool
 }
 
@@ -90,7 +90,7 @@ func (c Stream) carryOut(a *agent) (Result, error) {
 	return Result{ID: id}, nil
 }
 
-func (s *stream) status() StreamStatus {
+func (s *stream) status() streamStatus {
 	state := s.state
 	state.Rounds, state.Requests = s.last/uint64(len(s.Round)), s.posted*uint64(len(s.Round))
 	state.Ended = s.over() && s.last == state.Requests

@@ -243,7 +243,7 @@ func testInline(t *T) {
 	write := request(verbs.OpWrite, 2, w.ma.span(0, size), w.mb.remote(wireMemory/2, size))
 	write.Flags = verbs.Inline
 	w.a.do(Post{Pair: w.qa.id, Requests: []verbs.Request{send, write},
-		Scribble: []Scribble{{w.ma.id, 0, 1}, {w.ma.id, size - 8, 2}}})
+		Scribble: []scribble{{w.ma.id, 0, 1}, {w.ma.id, size - 8, 2}}})
 	w.qb.receive(verbs.Receive{Tag: 3, Span: w.mb.span(0, size)})
 	t.statuses("inline", w.qa.requests(2), verbs.OK, verbs.OK)
 	t.statuses("receive", w.qb.receives(1), verbs.OK)

@@ -107,7 +107,7 @@ func testPoolLimits(t *T) {
 		t.Fatalf("a pool of 2 took %d receives", n)
 	}
 	s.server.refuses(Post{Pair: s.at[0].id, Receives: []verbs.Receive{{Tag: 0}}}, verbs.ErrState)
-	s.server.refuses(Close{Kind: APool, ID: s.pool}, verbs.ErrInUse)
+	s.server.refuses(Close{Kind: aPool, ID: s.pool}, verbs.ErrInUse)
 	s.from[0].post(verbs.Request{Op: verbs.OpSend, Span: s.mc.span(0, 8)})
 	t.statuses("send", s.from[0].requests(1), verbs.OK)
 	t.statuses("shared receive", s.at[0].receives(1), verbs.OK)
@@ -116,7 +116,7 @@ func testPoolLimits(t *T) {
 	}
 	s.at[0].close()
 	s.at[1].close()
-	s.server.do(Close{Kind: APool, ID: s.pool})
+	s.server.do(Close{Kind: aPool, ID: s.pool})
 	s.server.refuses(full, verbs.ErrClosed)
-	s.server.do(Close{Kind: APool, ID: s.pool})
+	s.server.do(Close{Kind: aPool, ID: s.pool})
 }

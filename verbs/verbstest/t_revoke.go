@@ -130,7 +130,7 @@ func testRevokeClose(t *T) {
 		opened := r.b.do(OpenMemory{Size: revokeSlots * r.slot, Access: verbs.RemoteAll, OwnPages: true})
 		r.target = &mem{node: r.b, id: opened.ID, region: opened.Region}
 		flow := r.writes(uint64(1 + 3*i%17))
-		r.b.do(Close{Kind: AMemory, ID: r.target.id, Snapshot: r.snapshot()})
+		r.b.do(Close{Kind: aMemory, ID: r.target.id, Snapshot: r.snapshot()})
 		r.holds(flow)
 		r.reconnect()
 	}
