@@ -11,11 +11,16 @@ import (
 )
 
 // A local key is a table index in the low bits and, above it, a generation that tells a new tenant of the index from its
-// predecessor. It is never 0, and never all ones: that would be driver.BadKey for the last index.
+// predecessors. It is never 0, and never all ones: that would be driver.BadKey for the last index.
+//
+// Generations come round, and with them keys: then a stale span of the program's own names memory that it was not cut
+// from. So an index rests when its tenant has left, while minResting others are taken; only a full table cannot wait. A
+// key comes back after minResting*maxGeneration registrations at the earliest, more than a million.
 const (
 	indexBits     = 20
 	maxRegions    = 1 << indexBits
 	maxGeneration = 1<<(32-indexBits) - 2
+	minResting    = 256
 )
 
 // keyTable finds the regions of a domain: by local key without a lock, by remote key with one, which is taken seldom
@@ -27,7 +32,7 @@ type keyTable struct {
 	mu      sync.Mutex
 	random  *rand.ChaCha8
 	regions map[uint64]*region // by remote key
-	vacant  []uint32           // indexes without a tenant
+	vacant  []uint32           // indexes without a tenant, the one that has been so longest first
 }
 
 // tenancy is one index of the table. It is written under mu. Who still reads a table that was replaced may find a
@@ -66,27 +71,31 @@ func (t *keyTable) add(r *region) error {
 	return nil
 }
 
-// vacancy takes an index off the list, after making the table longer if there is none.
+// vacancy takes the first index off the list, after making the table longer if too few rest there.
 func (t *keyTable) vacancy() (uint32, error) {
-	if len(t.vacant) == 0 {
-		old := *t.tenants.Load()
-		if len(old) == maxRegions {
-			return 0, fmt.Errorf("soft: domain has %d registered memories already: %w", maxRegions, driver.ErrLimit)
-		}
-		longer := make([]tenancy, min(max(2*len(old), 16), maxRegions))
-		for i := range old {
-			longer[i].region.Store(old[i].region.Load())
-			longer[i].generation = old[i].generation
-		}
-		for i := len(longer) - 1; i >= len(old); i-- {
-			t.vacant = append(t.vacant, uint32(i))
-		}
-		t.tenants.Store(&longer)
+	if len(t.vacant) <= minResting && len(*t.tenants.Load()) < maxRegions {
+		t.extend()
 	}
-	last := len(t.vacant) - 1
-	index := t.vacant[last]
-	t.vacant = t.vacant[:last]
+	if len(t.vacant) == 0 {
+		return 0, fmt.Errorf("soft: domain has %d registered memories already: %w", maxRegions, driver.ErrLimit)
+	}
+	index := t.vacant[0]
+	t.vacant = t.vacant[1:]
 	return index, nil
+}
+
+// extend replaces the table by one of twice the length. The new indexes go behind those that rest.
+func (t *keyTable) extend() {
+	old := *t.tenants.Load()
+	longer := make([]tenancy, min(max(2*len(old), 2*minResting), maxRegions))
+	for i := range old {
+		longer[i].region.Store(old[i].region.Load())
+		longer[i].generation = old[i].generation
+	}
+	for i := len(old); i < len(longer); i++ {
+		t.vacant = append(t.vacant, uint32(i))
+	}
+	t.tenants.Store(&longer)
 }
 
 // remove forgets r. It must be dead, and everybody who found it alive must have left its gate.

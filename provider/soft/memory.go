@@ -24,8 +24,9 @@ func (c *regionControl) allows(want driver.Access) bool {
 	return c.word.Load()&need == need
 }
 
-// region is registered memory as the NIC knows it. A region and its keys are never used again after Close, so a queue
-// pair may remember one for ever: the control word tells it the rest.
+// region is registered memory as the NIC knows it. It is never used again after Close, and its remote key is a random
+// number that will not be drawn twice, so a queue pair may remember one for ever: the control word tells it the rest. Its
+// local key does come back (keys.go), and is looked up every time.
 type region struct {
 	regionControl
 	bytes     []byte
