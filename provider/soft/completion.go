@@ -78,6 +78,13 @@ var (
 	errKilled      = fmt.Errorf("soft: device was killed: %w", driver.ErrClosed)
 )
 
+// usable says why nothing can be made that reports to the queue, if so.
+func (c *CompletionQueue) usable() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.gone
+}
+
 // enter takes the lock for the owner, unless the queue is gone.
 func (c *CompletionQueue) enter() error {
 	c.mu.Lock()

@@ -200,6 +200,22 @@ func TestWrongStatesAreNamed(t *testing.T) {
 	}
 }
 
+// TestNothingReportsToAClosedQueue: nobody could poll for it. What was refused leaves nothing behind.
+func TestNothingReportsToAClosedQueue(t *testing.T) {
+	h := newHost(t)
+	queue, err := h.device.NewCompletionQueue(4)
+	ok(t, err)
+	ok(t, queue.Close())
+	_, pairErr := h.domain.NewQueuePair(driver.QueueConfig{Completions: queue, MaxSpans: 1})
+	_, sharedErr := h.domain.NewSharedReceives(driver.SharedConfig{Completions: queue, Depth: 1, MaxSpans: 1})
+	if !errors.Is(pairErr, driver.ErrClosed) || !errors.Is(sharedErr, driver.ErrClosed) {
+		t.Errorf("new queue pair: %v, new shared receives: %v", pairErr, sharedErr)
+	}
+	if h.domain.children != 0 || len(h.device.pairs) != 0 {
+		t.Errorf("%d children and %d queue pairs, want none", h.domain.children, len(h.device.pairs))
+	}
+}
+
 func TestBadSizesAreNamed(t *testing.T) {
 	if _, err := newHost(t).domain.Alloc(maxAlloc+1, 0); !errors.Is(err, driver.ErrLimit) {
 		t.Errorf("Alloc of %d bytes: %v", maxAlloc+1, err)

@@ -144,11 +144,14 @@ type SharedReceives struct {
 
 // NewSharedReceives makes an empty pool.
 func (d *Domain) NewSharedReceives(config driver.SharedConfig) (driver.SharedReceives, error) {
+	c := config.Completions.(*CompletionQueue)
+	if err := c.usable(); err != nil {
+		return nil, err
+	}
 	if err := d.bear(); err != nil {
 		return nil, err
 	}
-	return &SharedReceives{domain: d, cq: config.Completions.(*CompletionQueue),
-		pool: newPool(d.device, config.Depth, config.MaxSpans, true)}, nil
+	return &SharedReceives{domain: d, cq: c, pool: newPool(d.device, config.Depth, config.MaxSpans, true)}, nil
 }
 
 // PostReceive adds receives to the pool.

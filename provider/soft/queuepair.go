@@ -37,17 +37,28 @@ func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 	}
 	c := config.Completions.(*CompletionQueue)
 	q := &QueuePair{device: d.device, domain: d, cq: c, config: config, pool: d.poolFor(&config)}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	q.bell = c.ready.add(c, q)
-	if err := d.device.name(q); err != nil {
-		c.ready.remove(q.bell)
+	if err := q.join(c); err != nil {
 		d.drop()
 		return nil, err
 	}
+	return q, nil
+}
+
+// join makes the queue pair report to c, and gives it its number.
+func (q *QueuePair) join(c *CompletionQueue) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.gone != nil {
+		return c.gone
+	}
+	q.bell = c.ready.add(c, q)
+	if err := q.device.name(q); err != nil {
+		c.ready.remove(q.bell)
+		return err
+	}
 	q.pool.users = append(q.pool.users, q)
 	c.users++
-	return q, nil
+	return nil
 }
 
 // poolFor returns the pool of receives that config asks for: a shared one, or a new one.
