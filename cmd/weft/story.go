@@ -139,7 +139,7 @@ func (s *story) timed(who *node, what string, do func() error) error {
 }
 
 func (s *story) meet(ctx context.Context) error {
-	s.out.tell("alice", "opens 4 KiB of memory, and lets bob reach 64 bytes of it", "", 0)
+	s.out.tell("alice", "opens 4 KiB of memory, and lends bob 64 bytes of it", "", 0)
 	return s.timed(s.bob, "connects with alice", func() error { return s.connect(ctx) })
 }
 
@@ -160,13 +160,13 @@ func (s *story) connect(ctx context.Context) error {
 
 func (s *story) write(ctx context.Context) error {
 	const text = "hello from bob"
-	err := s.timed(s.bob, fmt.Sprintf("writes %q into alice's memory; she does nothing", text), func() error {
+	err := s.timed(s.bob, fmt.Sprintf("writes %q into her memory", text), func() error {
 		return s.bob.verbs.Write(ctx, s.bob.pair, s.bob.say(text), s.alice.memory.Remote(mailbox, mailboxSize))
 	})
 	if err != nil {
 		return err
 	}
-	s.out.tell("alice", fmt.Sprintf("finds %q", s.found()), "", 0)
+	s.out.tell("alice", fmt.Sprintf("finds %q, and did nothing for it", s.found()), "", 0)
 	return nil
 }
 
@@ -178,14 +178,14 @@ func (s *story) found() string {
 
 func (s *story) count(ctx context.Context) error {
 	counter := s.alice.memory.Remote(2048, 8)
-	return s.timed(s.bob, "adds 42 to a counter of alice's, in one indivisible step", func() error {
+	return s.timed(s.bob, "adds 42 to a counter of hers, in one step", func() error {
 		_, err := s.bob.verbs.FetchAdd(ctx, s.bob.pair, loop.Word{Memory: s.bob.memory, Offset: 512}, counter, 42)
 		return err
 	})
 }
 
 func (s *story) revoke(ctx context.Context) error {
-	return s.timed(s.alice, "revokes: nothing of bob's can land after this completes", func() error {
+	return s.timed(s.alice, "revokes: from now on nothing of his can land", func() error {
 		return s.alice.verbs.SetAccess(ctx, s.alice.pair, 0)
 	})
 }

@@ -44,7 +44,7 @@ func (t *teller) tell(who, what, status string, took time.Duration) {
 		t.printf("  %-6s %s\n", who, what)
 		return
 	}
-	t.printf("  %-6s %-64s %-13s %10v\n", who, what, status, took)
+	t.printf("  %-6s %-46s %-13s %9v\n", who, what, status, took)
 }
 
 func (t *teller) printf(format string, args ...any) {

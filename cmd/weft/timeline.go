@@ -60,7 +60,7 @@ var stages = []sim.Kind{sim.Started, sim.Sent, sim.Landed, sim.Completed}
 // tell prints a row for each request: when it was posted, and how long after that it reached each stage.
 func (t *timeline) tell(out *teller, names []string) {
 	if !out.asJSON {
-		out.printf("\n  Timeline of the requests, in nanoseconds after each was posted\n  %-14s %-6s %-16s", "posted at", "who",
+		out.printf("\n  Timeline of the requests, in nanoseconds after each was posted\n  %-12s %-6s %-13s", "posted at", "who",
 			"request")
 		for _, s := range stages {
 			out.printf(" %9s", strings.ToLower(s.String()))
@@ -72,7 +72,7 @@ func (t *timeline) tell(out *teller, names []string) {
 			out.keep(json.NewEncoder(out.out).Encode(r.event(names)))
 			continue
 		}
-		out.printf("  %-14v %-6s %-16s", r.at[sim.Posted], names[r.node], fmt.Sprintf("%v %d B", r.op, r.bytes))
+		out.printf("  %-12v %-6s %-13s", r.at[sim.Posted], names[r.node], fmt.Sprintf("%v %d B", r.op, r.bytes))
 		for _, s := range stages {
 			out.printf(" %9s", r.after(s))
 		}

@@ -163,7 +163,7 @@ type Limits struct {
 	MaxInline     int           // bytes of an Inline request
 	MaxSpans      int           // pieces of one request or receive
 	MaxDepth      int           // requests, or receives, of a queue pair or of shared receives
-	MaxQueuePairs int           // of the device
+	MaxQueuePairs int           // of the device; it refuses more
 	MaxCompletion int           // depth of a completion queue
 	PeerTimeout   time.Duration // a dead or silent peer is reported within this
 	Chains        bool          // requests may carry an Arrival
