@@ -59,7 +59,7 @@ type Domain interface {
 
 // Memory is bytes that the NIC may touch (InfiniBand: memory region).
 type Memory interface {
-	// Region describes the memory as it is now. A change of access may change the remote key.
+	// Region describes the memory as it is now. A change of access may change the remote key, and nothing else.
 	Region() Region
 	// Close ends every capability on the memory: when it returns, no operation can land in it any more.
 	Close() error
