@@ -48,7 +48,7 @@ func (q *queuePair) report(r *request, status driver.Status) {
 	if status == driver.OK {
 		c.Bytes = r.bytes
 	}
-	q.queue.push(c)
+	q.tell(c)
 }
 
 // flushRequests completes everything outstanding, the oldest as told, the others as Flushed. Messages on the wire

@@ -10,10 +10,11 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// stamped is a completion with the time at which the host sees it.
+// stamped is a completion with the time at which the host sees it, and whose room it takes.
 type stamped struct {
 	driver.Completion
-	at clock.Time
+	at    clock.Time
+	owner *account // nil: nobody's that could be closed
 }
 
 // completionQueue is where ends are reported, and the processor core of the loop that owns it: requests posted for its
@@ -26,6 +27,7 @@ type completionQueue struct {
 	closed  bool
 	overran bool // it had to hold more than depth
 	items   ring[stamped]
+	void    int // of items, those of closed owners: see account
 
 	runner   driver.Runner // nil: not driven
 	busy     clock.Time    // the core is busy posting until then
@@ -60,7 +62,7 @@ func (c *completionQueue) Poll(into []driver.Completion) (int, error) {
 	}
 	n := 0
 	for n < len(into) && c.visible() {
-		into[n] = c.items.pop().Completion
+		into[n] = c.pop()
 		n++
 	}
 	c.wantFront()
@@ -103,21 +105,24 @@ func (c *completionQueue) Close() error {
 
 // drop ends the queue, by Close or by a crash. Its slot is free at once.
 func (c *completionQueue) drop() {
-	c.closed, c.runner, c.items, c.planned = true, nil, ring[stamped]{}, false
+	c.closed, c.runner, c.items, c.void, c.planned = true, nil, ring[stamped]{}, 0, false
 	c.device.fabric.freeQueues = append(c.device.fabric.freeQueues, c.index)
 }
 
 // push queues a completion. The host sees it when it has made progress; in a queue that was closed, never.
-func (c *completionQueue) push(done driver.Completion) {
+func (c *completionQueue) push(done driver.Completion, owner *account) {
 	if c.closed {
 		return
 	}
 	f := c.device.fabric
 	f.trace(c.device.node, Event{Kind: Completed, Tag: done.Tag, Queue: done.Queue, Bytes: done.Bytes, Op: done.Op,
 		Status: done.Status})
-	c.overran = c.overran || c.items.count == c.depth
+	c.overran = c.overran || c.items.count-c.void == c.depth
 	at := f.now + f.delay.progress
-	c.items.push(stamped{done, at})
+	c.items.push(stamped{done, at, owner})
+	if owner != nil {
+		owner.queued++
+	}
 	c.want(at)
 }
 

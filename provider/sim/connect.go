@@ -149,7 +149,7 @@ func (q *queuePair) becomeReady(peer *queuePair) {
 	q.flow = f.network.newFlow(q.index, f.path(q.device.node, peer.device.node))
 	q.arrival, q.answering, q.goneHeld = f.now, f.now, false
 	q.silence++ // whatever an earlier connection feared is void
-	q.queue.push(driver.Completion{Tag: q.connecting.tag, Queue: q.number, Op: driver.OpConnect})
+	q.tell(driver.Completion{Tag: q.connecting.tag, Queue: q.number, Op: driver.OpConnect})
 }
 
 // path lists the resources between two nodes.

@@ -47,6 +47,10 @@ func (f *Fabric) stepControl(i uint32) bool {
 		number = c.pair.number
 	}
 	f.trace(c.queue.device.node, Event{Kind: Changed, Tag: c.tag, Queue: number, Op: c.op})
-	c.queue.push(driver.Completion{Tag: c.tag, Queue: number, Op: c.op})
+	var owner *account
+	if c.pair != nil {
+		owner = &c.pair.account
+	}
+	c.queue.push(driver.Completion{Tag: c.tag, Queue: number, Op: c.op}, owner)
 	return true
 }

@@ -13,10 +13,11 @@ import (
 // queuePair is one end of a connection. What it does as the requester stands in request.go and flow.go, as the
 // responder in respond.go and receive.go, and how it connects in connect.go.
 type queuePair struct {
-	device *Device
-	domain *Domain
-	queue  *completionQueue
-	shared *sharedReceives // nil: receives of its own
+	device  *Device
+	domain  *Domain
+	queue   *completionQueue
+	shared  *sharedReceives // nil: receives of its own
+	account account         // its completions that wait to be polled
 
 	index  uint32 // its slot in Fabric.pairs
 	pins   int    // what names the slot: the program until Close, the peer while Ready, requests, and planned events
@@ -132,7 +133,7 @@ func (q *queuePair) becomeError(oldest driver.Status) {
 	was := q.state
 	q.state = driver.Error
 	if was == driver.Connecting {
-		q.queue.push(driver.Completion{Tag: q.connecting.tag, Queue: q.number, Op: driver.OpConnect, Status: oldest})
+		q.tell(driver.Completion{Tag: q.connecting.tag, Queue: q.number, Op: driver.OpConnect, Status: oldest})
 		oldest = driver.Flushed
 	}
 	if was == driver.Ready {
@@ -193,6 +194,7 @@ func (q *queuePair) Close() error {
 		q.tellPeer()
 	}
 	q.becomeClosed()
+	q.queue.forget(&q.account)
 	i, _ := q.device.place(q.number)
 	q.device.pairs = slices.Delete(q.device.pairs, i, i+1)
 	q.domain.children--

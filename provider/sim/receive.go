@@ -22,7 +22,7 @@ func (q *queuePair) PostReceive(list []driver.Receive) (int, error) {
 		r := &list[i]
 		q.device.tracePosted(r.Tag, q.number)
 		if q.state == driver.Error {
-			q.queue.push(driver.Completion{Tag: r.Tag, Queue: q.number, Op: driver.OpReceive, Status: driver.Flushed})
+			q.tell(driver.Completion{Tag: r.Tag, Queue: q.number, Op: driver.OpReceive, Status: driver.Flushed})
 			continue
 		}
 		q.receives.push(receive{r.Tag, q.fabric().keepSpans(r.Span, r.More), r.Bytes()})
@@ -57,27 +57,29 @@ func (q *queuePair) flushReceives() {
 	for q.receives.count > 0 {
 		got := q.receives.pop()
 		q.fabric().dropSpans(got.spans)
-		q.queue.push(driver.Completion{Tag: got.tag, Queue: q.number, Op: driver.OpReceive, Status: driver.Flushed})
+		q.tell(driver.Completion{Tag: got.tag, Queue: q.number, Op: driver.OpReceive, Status: driver.Flushed})
 	}
 }
 
 // sharedReceives is a pool of receives for several queue pairs of one domain.
 type sharedReceives struct {
 	domain  *Domain
-	users   int // open queue pairs
+	queue   *completionQueue
+	account account // its completions that wait to be polled
+	users   int     // open queue pairs
 	closed  bool
 	items   ring[receive]
 	waiting []*queuePair // those that lacked a receive since the last were posted
 }
 
 // NewSharedReceives makes an empty pool. The configuration is as package verbs has checked it; what it limits package
-// verbs counts, so that nothing of it is needed here.
-func (d *Domain) NewSharedReceives(driver.SharedConfig) (driver.SharedReceives, error) {
+// verbs counts.
+func (d *Domain) NewSharedReceives(config driver.SharedConfig) (driver.SharedReceives, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
 	d.children++
-	return &sharedReceives{domain: d}, nil
+	return &sharedReceives{domain: d, queue: config.Completions.(*completionQueue)}, nil
 }
 
 // usable says why the pool cannot be used, if it cannot.
@@ -124,6 +126,7 @@ func (s *sharedReceives) Close() error {
 		return fmt.Errorf("sim: shared receives of %s are still used by %d queue pairs", s.domain.device.node.name, s.users)
 	}
 	s.closed = true
+	s.queue.forget(&s.account)
 	for s.items.count > 0 {
 		s.domain.device.fabric.dropSpans(s.items.pop().spans)
 	}

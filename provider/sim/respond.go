@@ -127,7 +127,7 @@ func (q *queuePair) received(tag driver.Tag, r *request, status driver.Status) {
 		}
 		q.arrived++
 	}
-	q.queue.push(c)
+	q.tell(c)
 }
 
 // landRead sends the bytes back. They are read when they leave: a Write behind this Read may land first.
