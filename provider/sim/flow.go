@@ -122,6 +122,7 @@ func (q *queuePair) sent(i uint32, crossing clock.Time) {
 	if r.fetches() {
 		r.payload = f.payloads.take()
 		if !q.domain.gather(f.payloads.at(r.payload), &r.local) {
+			q.loseOutbound()
 			q.failLocally(r, driver.LocalProtection)
 			return
 		}
@@ -132,6 +133,22 @@ func (q *queuePair) sent(i uint32, crossing clock.Time) {
 		travel += f.delay.land
 	}
 	q.arrive(i, travel)
+}
+
+// loseOutbound takes the requests out that wait to be sent: they are behind one that has failed, will be flushed, and
+// must not take effect. Answers to the peer still go.
+func (q *queuePair) loseOutbound() {
+	f := q.fabric()
+	var answers list
+	for q.out.head != 0 {
+		i := q.out.pop(f)
+		if f.requests.at(i).stage == answering {
+			answers.push(f, i)
+		} else {
+			f.lose(i)
+		}
+	}
+	q.out = answers
 }
 
 // sentAnswer sends the bytes that a Read asked for. The gates are asked again: since the Read has passed them, they may
