@@ -43,7 +43,7 @@ func (c *churn) sizes() string {
 		"; children ", h.domain.children, ", lives ", len(h.domain.lives), ", regions ", len(h.domain.keys.regions),
 		", indexes ", len(*h.domain.keys.tenants.Load()),
 		"; busy ", len(h.cq.busy), ", fences ", len(h.cq.fences), ", users ", h.cq.users, ", owing ", h.cq.owing,
-		", done ", h.cq.done.count, ", members ", len(h.cq.ready.members),
+		", done ", h.cq.done.count(), ", members ", len(h.cq.ready.members),
 		"; users ", len(in.pool.users), ", chained ", len(in.life.Load().chain.waiting))
 }
 

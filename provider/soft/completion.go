@@ -28,6 +28,7 @@ type CompletionQueue struct {
 	owing  int        // queue pairs with requests that are not carried out yet
 	gone   error      // why the queue can no longer be used; nil: it can
 	done   doneQueue
+	own    source       // of the completions of fences
 	busy   []*QueuePair // with something unfinished, each once
 	fences []fence      // changes of memory access that wait for visitors
 	next   clock.Time   // when the last turn wanted another: soon, a deadline, or clock.Never
@@ -150,18 +151,25 @@ func (c *CompletionQueue) turnBusy() {
 	c.busy = still
 }
 
-// report adds a completion of a request, a receive or a control operation, and returns it to be filled in further.
+// reportControl adds a completion of a control operation, beyond the depth if need be.
+func (c *CompletionQueue) reportControl(from *source, tag driver.Tag, queue uint32, op driver.Op, status driver.Status) {
+	c.done.extra++
+	c.report(from, tag, queue, op, status)
+}
+
+// report adds a completion of a request or a receive, and returns it to be filled in further.
 // The fields are stored where they stay: a copy of what was just stored piecemeal would stall the processor.
-func (c *CompletionQueue) report(tag driver.Tag, queue uint32, op driver.Op, status driver.Status) *driver.Completion {
-	if !op.IsRequest() && !op.IsReceive() {
-		c.done.extra++
-	}
-	if c.done.count >= c.depth+c.done.extra {
+func (c *CompletionQueue) report(from *source, tag driver.Tag, queue uint32, op driver.Op,
+	status driver.Status) *driver.Completion {
+	if c.done.count() >= c.depth+c.done.extra {
 		panic(fmt.Sprintf("soft: completion queue of depth %d is full: no room for %v of queue pair %d", c.depth, op, queue))
 	}
-	done := c.done.push()
+	c.done.reserve()
+	done := c.done.last()
+	done.from = from
+	from.queued++
 	done.Tag, done.Queue, done.Op, done.Status, done.Bytes, done.Imm = tag, queue, op, status, 0, 0
-	return done
+	return &done.Completion
 }
 
 // fence is a change of memory access that is reported when its visitors have left.
@@ -192,57 +200,7 @@ func (c *CompletionQueue) turnFences() {
 			c.next = soon
 			return
 		}
-		c.report(c.fences[0].tag, 0, driver.OpMemoryAccess, driver.OK)
+		c.reportControl(&c.own, c.fences[0].tag, 0, driver.OpMemoryAccess, driver.OK)
 		c.fences = c.fences[1:]
-	}
-}
-
-// doneQueue is a queue of completions that grows to the largest number that was ever in it, and stays there.
-type doneQueue struct {
-	items []driver.Completion // a ring; its length is a power of two
-	head  int                 // of the oldest
-	count int
-	extra int // control operations among them, at most: package verbs reserves no room for these
-}
-
-// push makes room for one more and returns it. What it holds is old.
-func (d *doneQueue) push() *driver.Completion {
-	if d.count == len(d.items) {
-		d.grow()
-	}
-	d.count++
-	return &d.items[(d.head+d.count-1)&(len(d.items)-1)]
-}
-
-func (d *doneQueue) grow() {
-	longer := make([]driver.Completion, max(2*len(d.items), 16))
-	n := copy(longer, d.items[d.head:])
-	copy(longer[n:], d.items[:d.head])
-	d.items, d.head = longer, 0
-}
-
-func (d *doneQueue) pop(into []driver.Completion) int {
-	n := min(len(into), d.count)
-	for i := range n {
-		into[i] = d.items[d.head]
-		d.head = (d.head + 1) & (len(d.items) - 1)
-	}
-	d.count -= n
-	if d.count == 0 {
-		d.extra = 0
-	}
-	return n
-}
-
-// withdraw removes the completions of one queue pair, and keeps the others in order: each is taken from the front and,
-// unless it goes, put back behind the last.
-func (d *doneQueue) withdraw(queue uint32) {
-	for range d.count {
-		c := d.items[d.head]
-		d.head = (d.head + 1) & (len(d.items) - 1)
-		d.count--
-		if c.Queue != queue {
-			*d.push() = c
-		}
 	}
 }

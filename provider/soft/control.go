@@ -100,7 +100,7 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 // connected reports how Connect ended. A connection that one side gave up is no connection for the other.
 func (q *QueuePair) connected(status driver.Status) {
 	q.controls.connecting = false
-	q.report(q.controls.connectTag, driver.OpConnect, status)
+	q.reportControl(q.controls.connectTag, driver.OpConnect, status)
 	if status != driver.OK {
 		l := q.life.Load()
 		l.breakTo(phaseFailed)
@@ -129,7 +129,7 @@ func (q *QueuePair) SetAccess(tag driver.Tag, access driver.Access) error {
 func (q *QueuePair) turnGrants(l *life) bool {
 	c := &q.controls
 	for len(c.grants) > 0 && l.gate.passed(c.grants[0].seen) {
-		q.report(c.grants[0].tag, driver.OpQueueAccess, driver.OK)
+		q.reportControl(c.grants[0].tag, driver.OpQueueAccess, driver.OK)
 		c.grants = c.grants[1:]
 	}
 	return len(c.grants) == 0
@@ -160,10 +160,9 @@ func (q *QueuePair) settleReset(l *life) {
 	q.controls.resetting = false
 	q.domain.retire(l)
 	q.beginLife(q.device.nextEpoch())
-	q.report(q.controls.resetTag, driver.OpReset, driver.OK)
+	q.reportControl(q.controls.resetTag, driver.OpReset, driver.OK)
 }
 
-// report adds a completion of this queue pair.
-func (q *QueuePair) report(tag driver.Tag, op driver.Op, status driver.Status) *driver.Completion {
-	return q.cq.report(tag, q.number, op, status)
+func (q *QueuePair) reportControl(tag driver.Tag, op driver.Op, status driver.Status) {
+	q.cq.reportControl(q.source, tag, q.number, op, status)
 }

@@ -43,10 +43,11 @@ type pool struct {
 	taking sync.Mutex     // among the takers of a shared pool
 	locks  *atomic.Uint64 // counts when taking is taken
 	users  []*QueuePair   // the owner's
+	source *source        // of the receives' completions; its queue pair's too, unless the pool is shared
 }
 
 func newPool(d *Device, depth, maxSpans int, shared bool) *pool {
-	return &pool{depth: depth, maxSpans: maxSpans, shared: shared, locks: &d.locks}
+	return &pool{depth: depth, maxSpans: maxSpans, shared: shared, locks: &d.locks, source: new(source)}
 }
 
 // ringSize is how long a ring of slots must be: all that can be outstanding, and a power of two so that it wraps cheaply.
@@ -167,7 +168,7 @@ func (s *SharedReceives) PostReceive(list []driver.Receive) (n int, err error) {
 	return len(list), nil
 }
 
-// Close drops what is still posted. The queue pairs that use the pool must be closed.
+// Close drops what is still posted, and withdraws what was completed. The queue pairs that use the pool must be closed.
 func (s *SharedReceives) Close() error {
 	s.cq.mu.Lock()
 	defer s.cq.mu.Unlock()
@@ -178,6 +179,7 @@ func (s *SharedReceives) Close() error {
 		return fmt.Errorf("soft: close shared receives: %d queue pairs use them", n)
 	}
 	s.closed = true
+	s.cq.done.withdraw(s.pool.source)
 	s.domain.drop()
 	return nil
 }

@@ -108,6 +108,11 @@ func (q *QueuePair) conclude(r *driver.Request, v verdict) {
 	}
 }
 
+// report adds the completion of a request.
+func (q *QueuePair) report(tag driver.Tag, op driver.Op, status driver.Status) *driver.Completion {
+	return q.cq.report(q.source, tag, q.number, op, status)
+}
+
 // fail reports a request that failed, and puts both ends in Error. What waits behind it is flushed at once; the receives
 // follow in the next turn, when the peer has left the gate. A target that has refused it knows why; for one that has
 // not, this end is simply gone. The peer learns first: whoever finds this end broken can tell from its own which it was.

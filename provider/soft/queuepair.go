@@ -18,7 +18,8 @@ type QueuePair struct {
 	bell   *bell
 	number uint32
 	config driver.QueueConfig
-	pool   *pool // its own, or shared
+	pool   *pool   // its own, or shared
+	source *source // of its completions
 
 	life   atomic.Pointer[life] // the present one; peers look it up
 	closed atomic.Bool
@@ -37,6 +38,10 @@ func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 	}
 	c := config.Completions.(*CompletionQueue)
 	q := &QueuePair{device: d.device, domain: d, cq: c, config: config, pool: d.poolFor(&config)}
+	q.source = q.pool.source
+	if q.pool.shared {
+		q.source = new(source)
+	}
 	if err := q.join(c); err != nil {
 		d.drop()
 		return nil, err

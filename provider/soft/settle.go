@@ -49,13 +49,18 @@ func (q *QueuePair) reap(l *life) {
 		if s.taker != q.number {
 			panic(fmt.Sprintf("soft: receive in slot %d arrived at queue pair %d, but %d took it", n, q.number, s.taker))
 		}
-		done := q.report(s.tag, s.op, s.status)
+		done := q.reportReceive(n, s.op, s.status)
 		done.Bytes, done.Imm = s.length, s.imm
 		if s.status != driver.OK && l.breakTo(phaseFailed) {
 			l.announceChained() // the peer would have, had it come first
 		}
-		q.pool.vacate(n)
 	}
+}
+
+// reportReceive adds the completion of the receive in a slot, and vacates the slot.
+func (q *QueuePair) reportReceive(slot uint32, op driver.Op, status driver.Status) *driver.Completion {
+	q.pool.vacate(slot)
+	return q.cq.report(q.pool.source, q.pool.slots[slot].tag, q.number, op, status)
 }
 
 // flushReceives ends the receives that no message will take any more: one that was being filled, and those that are
@@ -63,28 +68,24 @@ func (q *QueuePair) reap(l *life) {
 // the taker.
 func (q *QueuePair) flushReceives(l *life) {
 	if n := l.filling.Swap(0); n != 0 {
-		q.flushReceive(n - 1)
+		q.reportReceive(n-1, driver.OpReceive, driver.Flushed)
 	}
 	for !q.pool.shared {
 		n, ok := q.pool.take()
 		if !ok {
 			return
 		}
-		q.flushReceive(n)
+		q.reportReceive(n, driver.OpReceive, driver.Flushed)
 	}
 }
 
-func (q *QueuePair) flushReceive(slot uint32) {
-	q.report(q.pool.slots[slot].tag, driver.OpReceive, driver.Flushed)
-	q.pool.vacate(slot)
-}
-
-// abandon drops everything outstanding at Close: it is flushed, so that shared receives go back to their pool, and then
-// the completions are taken back, so that none is seen of a queue pair that is closed.
+// abandon drops everything outstanding at Close: it is flushed, and then the completions are withdrawn, so that none is
+// seen of a queue pair that is closed. Those of shared receives stay: the pool lives on, and whoever posted to it must
+// hear what became of each.
 func (q *QueuePair) abandon(l *life) {
 	q.flushBacklog(l.unanswered())
 	q.reap(l)
 	q.flushReceives(l)
-	q.cq.done.withdraw(q.number)
+	q.cq.done.withdraw(q.source)
 	q.pool.users = slices.DeleteFunc(q.pool.users, func(user *QueuePair) bool { return user == q })
 }

@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"slices"
 	"sync"
 	"testing"
 
@@ -83,4 +84,54 @@ func TestSharedReceivesOutliveTheirTakers(t *testing.T) {
 	if got := len(pool.pool.vacant); got != 2 {
 		t.Errorf("%d slots are free again, want 2", got)
 	}
+}
+
+// TestSharedReceivesAreHeardOf: what a queue pair that is closed has taken from the pool still completes, each receive
+// once, whether its message was complete or not. Its requests and connections are not heard of any more.
+func TestSharedReceivesAreHeardOf(t *testing.T) {
+	a, hub := newHost(t), newHost(t)
+	mem, big := a.memory(2*quantum, 0), hub.memory(2*quantum, 0)
+	pool := hub.shared(3)
+	q, end := a.pair(), hub.pair(func(c *driver.QueueConfig) { c.Shared = pool })
+	join(a, q, hub, end)
+	for tag := range driver.Tag(3) {
+		receive(t, pool, driver.Receive{Tag: tag, Span: span(big, 0, 2*quantum)})
+	}
+	post(t, end, driver.Request{Tag: 9, Op: driver.OpWrite})
+	post(t, q,
+		driver.Request{Op: driver.OpSend, Span: span(mem, 0, 8)},
+		driver.Request{Op: driver.OpSend, Span: span(mem, 0, 2*quantum)}) // in part
+	ok(t, end.Close())
+	hub.expect(0, driver.OpReceive, driver.OK)
+	hub.expect(1, driver.OpReceive, driver.Flushed)
+	hub.silent()
+	if got := len(pool.pool.vacant); got != 2 {
+		t.Errorf("%d slots are free again, want 2", got)
+	}
+}
+
+// TestClosedPoolsLeaveNothing fills a completion queue with receives that nobody polls for, over and over. Each pool has
+// the whole depth for itself once the one before it is closed.
+func TestClosedPoolsLeaveNothing(t *testing.T) {
+	const depth = 16
+	a, hub := newHost(t), newHost(t)
+	small, err := hub.device.NewCompletionQueue(depth)
+	ok(t, err)
+	hub.cq = small.(*CompletionQueue)
+	hub.shut = append(hub.shut, small.Close)
+	for range 3 {
+		s, err := hub.domain.NewSharedReceives(driver.SharedConfig{Depth: depth, MaxSpans: 1, Completions: small})
+		ok(t, err)
+		q, end := a.pair(), hub.pair(func(c *driver.QueueConfig) { c.Shared = s })
+		join(a, q, hub, end)
+		receive(t, s, make([]driver.Receive, depth)...)
+		post(t, q, slices.Repeat([]driver.Request{{Op: driver.OpSend}}, depth)...)
+		ok(t, end.Close())
+		if got := hub.cq.done.count(); got != depth {
+			t.Fatalf("%d completions, want %d", got, depth)
+		}
+		ok(t, s.Close())
+		ok(t, q.Close())
+	}
+	hub.silent()
 }

@@ -98,7 +98,7 @@ func (c *CompletionQueue) attend() (next clock.Time, found bool, err error) {
 		return 0, false, err
 	}
 	c.turn()
-	next, found = c.next, c.done.count > 0
+	next, found = c.next, c.done.count() > 0
 	c.exit()
 	return next, found, nil
 }
@@ -106,7 +106,7 @@ func (c *CompletionQueue) attend() (next clock.Time, found bool, err error) {
 // wakeForDone tells the owner about completions that the device's goroutine has found for it. The owner may spin or
 // sleep in Wait, with its last look at the completions behind it.
 func (c *CompletionQueue) wakeForDone() {
-	if c.done.count > 0 {
+	if c.done.count() > 0 {
 		c.sleep.wake()
 	}
 }
