@@ -117,45 +117,6 @@ func TestLocalProtection(t *testing.T) {
 	}
 }
 
-// What stands behind a request that fails as it leaves is flushed, and so does not land; but what the peer has asked for
-// it gets.
-func TestFlushedRequestsDoNotLand(t *testing.T) {
-	f, a, b, qa, qb := couple(t, quiet())
-	alloc := func(h *host, size int) driver.Region {
-		m, err := h.domain.Alloc(size, driver.RemoteAll)
-		must(t, err)
-		return m.Region()
-	}
-	near, far := alloc(a, 1<<20), alloc(b, 1<<20)
-	doomed, err := a.domain.Alloc(1<<16, 0)
-	must(t, err)
-	gone := doomed.Region()
-	a.setWord(0, 7)
-	qa.must(t,
-		driver.Request{Tag: 1, Op: driver.OpRead, Span: driver.Span{Address: near.Address, Length: 1 << 20, Key: near.LocalKey},
-			Remote: driver.RemoteSpan{Address: far.Address, Length: 1 << 20, Key: far.RemoteKey}},
-		driver.Request{Tag: 2, Op: driver.OpWrite, Span: driver.Span{Address: gone.Address, Length: 1 << 16, Key: gone.LocalKey},
-			Remote: b.remote(0, 1<<16)},
-		driver.Request{Tag: 3, Op: driver.OpWrite, Span: a.span(0, 8), Remote: b.remote(0, 8)},
-		driver.Request{Tag: 4, Op: driver.OpFetchAdd, Span: a.span(8, 8), Remote: b.remote(8, 8), Swap: 1})
-	qb.must(t, driver.Request{Tag: 5, Op: driver.OpRead, Span: b.span(16, 8), Remote: a.remote(0, 8)})
-	must(t, f.Run(f.now+3000))
-	if !qa.moving || f.requests.at(qa.out.tail).stage != answering {
-		t.Fatal("the peer's Read does not stand behind the requests")
-	}
-	must(t, doomed.Close())
-	b.want(driver.OpRead, driver.OK)
-	a.want(driver.OpRead, driver.OK)
-	a.want(driver.OpWrite, driver.LocalProtection)
-	a.want(driver.OpWrite, driver.Flushed)
-	a.want(driver.OpFetchAdd, driver.Flushed)
-	must(t, f.Run(f.now.Add(time.Second)))
-	if b.word(0) != 0 || b.word(8) != 0 || b.word(16) != 7 {
-		t.Errorf("b has %d, %d and %d", b.word(0), b.word(8), b.word(16))
-	}
-	settled(t, f)
-}
-
 // When a revocation completes, nothing that only the old access allowed can land any more.
 func TestRevokedMeansRevoked(t *testing.T) {
 	for _, gate := range []string{"queue pair", "memory"} {

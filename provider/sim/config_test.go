@@ -115,6 +115,9 @@ func TestBadMemory(t *testing.T) {
 	wantError(t, err, "depth 0")
 	_, err = a.domain.Alloc(0, 0)
 	wantError(t, err, "size 0")
+	if _, err = a.domain.Alloc(1<<30+1, 0); !errors.Is(err, driver.ErrLimit) { // before the machine says so
+		t.Errorf("more than a GiB: %v", err)
+	}
 	_, err = a.domain.Register(nil, 0)
 	wantError(t, err, "empty")
 	_, err = a.domain.Alloc(8, 200)

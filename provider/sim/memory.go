@@ -11,7 +11,7 @@ import (
 const (
 	maxMemories = 1<<16 - 1 // of a device: a local key has 16 bits for the place, and 16 for its generation
 	maxMemory   = 1 << 46   // bytes of one memory
-	maxReal     = 1 << 38   // of them, those that have bytes
+	maxReal     = 1 << 30   // of them, those that have bytes; what does not fit the machine would end the process
 	pageSize    = 4096      // addresses of memory begin at multiples, with a page between
 	firstPage   = 1 << 20   // no memory lies lower, so that small numbers taken for addresses are caught
 )
@@ -29,7 +29,7 @@ type memory struct {
 // neither. So whoever finds it may use it.
 
 // Alloc provides zeroed memory from the Go heap, aligned to 8 bytes: small nodes stay small, and the race detector
-// sees it.
+// sees it. It is for up to a GiB; phantom memory is for more.
 func (d *Domain) Alloc(size int, access driver.Access) (driver.Memory, error) {
 	if size <= 0 || size > maxReal {
 		return nil, fmt.Errorf("sim: alloc on %s: size %d is not in 1 … %d: %w", d.device.node.name, size, int64(maxReal),
