@@ -141,10 +141,11 @@ func (c *CompletionQueue) turnBusy() {
 	for _, q := range c.busy {
 		next, idle := q.turn()
 		if idle {
-			q.busy = false
+			q.busy = 0
 			continue
 		}
 		still = append(still, q)
+		q.busy = len(still)
 		c.next = min(c.next, next)
 	}
 	clear(c.busy[len(still):])
@@ -180,7 +181,7 @@ type fence struct {
 
 // passed forgets the visitors that have left, and reports whether all have.
 func (f *fence) passed() bool {
-	for len(f.visitors) > 0 && f.visitors[0].gate.passed(f.visitors[0].seen) {
+	for len(f.visitors) > 0 && f.visitors[0].left() {
 		f.visitors = f.visitors[1:]
 	}
 	return len(f.visitors) == 0

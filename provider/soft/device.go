@@ -102,7 +102,7 @@ func (d *Device) NewDomain() (driver.Domain, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
-	domain := &Domain{device: d, keys: newKeyTable(&d.locks), lives: make(map[*life]struct{})}
+	domain := &Domain{device: d, keys: newKeyTable(&d.locks)}
 	d.domains[domain] = struct{}{}
 	return domain, nil
 }

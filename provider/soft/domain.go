@@ -21,8 +21,8 @@ type Domain struct {
 
 	mu       sync.Mutex // taken last: nobody who holds it takes another lock
 	closed   bool
-	children int                // memories, queue pairs and shared receives that are open
-	lives    map[*life]struct{} // whose gates somebody may be inside of
+	children int     // memories, queue pairs and shared receives that are open
+	lives    []*life // whose gates somebody may be inside of; each knows its place
 }
 
 // Register makes b known to the NIC. It must lie outside the Go heap and stay mapped until the memory is closed.
@@ -107,20 +107,19 @@ func (d *Domain) drop() {
 // admit lets l be seen by those who revoke; retire ends that, when nobody can be inside its gates any more.
 func (d *Domain) admit(l *life) {
 	d.mu.Lock()
-	d.lives[l] = struct{}{}
+	l.place = len(d.lives)
+	d.lives = append(d.lives, l)
 	d.mu.Unlock()
 }
 
 func (d *Domain) retire(l *life) {
 	d.mu.Lock()
-	delete(d.lives, l)
+	last := len(d.lives) - 1
+	d.lives[l.place] = d.lives[last]
+	d.lives[l.place].place = l.place
+	d.lives[last] = nil
+	d.lives = d.lives[:last]
 	d.mu.Unlock()
-}
-
-// visitor is somebody who was seen inside a gate.
-type visitor struct {
-	gate *gate
-	seen uint64
 }
 
 // visitors returns who is inside the gates of the domain: peers that operate on its memory.
@@ -128,28 +127,23 @@ func (d *Domain) visitors() []visitor {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var inside []visitor
-	for l := range d.lives {
-		if seen := l.gate.look(); !l.gate.passed(seen) {
-			inside = append(inside, visitor{&l.gate, seen})
-		}
+	for _, l := range d.lives {
+		inside = l.gate.addVisitor(inside)
 	}
 	return inside
 }
 
-// awaitVisitors waits until everybody has left who is inside now, in either direction: peers that operate on the
-// domain's memory, and queue pairs of the domain that use its memory for operations of their own. It holds no lock
-// while it waits.
-func (d *Domain) awaitVisitors() {
+// everybody returns who is inside in either direction: peers that operate on the domain's memory, and queue pairs of the
+// domain that use its memory for operations of their own.
+func (d *Domain) everybody() []visitor {
 	d.mu.Lock()
-	gates := make([]*gate, 0, 2*len(d.lives))
-	for l := range d.lives {
-		gates = append(gates, &l.gate)
+	defer d.mu.Unlock()
+	var inside []visitor
+	for _, l := range d.lives {
+		inside = l.gate.addVisitor(inside)
 		if p := l.peer.Load(); p != nil {
-			gates = append(gates, &p.gate)
+			inside = p.gate.addVisitor(inside)
 		}
 	}
-	d.mu.Unlock()
-	for _, g := range gates {
-		g.awaitPassed()
-	}
+	return inside
 }

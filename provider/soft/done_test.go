@@ -66,3 +66,24 @@ func TestDoneQueueIsAQueue(t *testing.T) {
 		})
 	})
 }
+
+// TestDoneQueueSweeps: what was withdrawn needs no room for ever, though a completion in front of it is never polled.
+func TestDoneQueueSweeps(t *testing.T) {
+	var done doneQueue
+	report := func(from *source) {
+		done.reserve()
+		done.last().from = from
+		from.queued++
+	}
+	report(new(source))
+	for range 3000 {
+		closing := new(source)
+		for range 3 {
+			report(closing)
+		}
+		done.withdraw(closing)
+	}
+	if len(done.items) != 16 || done.count() != 1 {
+		t.Errorf("%d places for %d completions, want 16 for 1", len(done.items), done.count())
+	}
+}

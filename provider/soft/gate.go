@@ -38,8 +38,27 @@ func (g *gate) passed(seen uint64) bool { return seen%2 == 0 || g.slot.Load() !=
 func (g *gate) empty() bool { return g.slot.Load()%2 == 0 }
 
 // awaitPassed waits until everybody who is inside now has left. That takes no longer than copying one quantum.
-func (g *gate) awaitPassed() {
-	for seen := g.look(); !g.passed(seen); {
+func (g *gate) awaitPassed() { visitor{g, g.look()}.awaitLeft() }
+
+// visitor is somebody who was seen inside a gate.
+type visitor struct {
+	gate *gate
+	seen uint64
+}
+
+// addVisitor adds whoever is inside to list. Most gates are empty most of the time.
+func (g *gate) addVisitor(list []visitor) []visitor {
+	if seen := g.look(); !g.passed(seen) {
+		list = append(list, visitor{g, seen})
+	}
+	return list
+}
+
+// left reports whether the visitor has.
+func (v visitor) left() bool { return v.gate.passed(v.seen) }
+
+func (v visitor) awaitLeft() {
+	for !v.left() {
 		runtime.Gosched()
 	}
 }

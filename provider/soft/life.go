@@ -13,6 +13,7 @@ type life struct {
 	epoch  uint32
 	number uint32
 	domain *Domain
+	place  int // among the lives of the domain; guarded by its lock
 	bell   *bell
 	pool   *pool    // where messages find their receives
 	order  []uint32 // ring of slots in the order of arrival; allocated before the first receive can be taken

@@ -98,7 +98,9 @@ func (m *Memory) Close() error {
 	}
 	m.closed = true
 	m.region.word.Store(0)
-	m.domain.awaitVisitors()
+	for _, v := range m.domain.everybody() { // the domain goes on meanwhile
+		v.awaitLeft()
+	}
 	m.domain.keys.remove(m.region)
 	m.domain.drop()
 	if m.pages == nil {

@@ -118,6 +118,19 @@ func (p *pool) take() (uint32, bool) {
 // vacate makes a slot free again. Called by the owner.
 func (p *pool) vacate(n uint32) { p.vacant = append(p.vacant, n) }
 
+// addUser and removeUser keep the list of users. The last one takes the place of one that goes.
+func (p *pool) addUser(q *QueuePair) {
+	q.user = len(p.users)
+	p.users = append(p.users, q)
+}
+
+func (p *pool) removeUser(q *QueuePair) {
+	last := len(p.users) - 1
+	p.users[last].user, p.users[q.user] = q.user, p.users[last]
+	p.users[last] = nil
+	p.users = p.users[:last]
+}
+
 // ringWanting tells the requesters that found no receive to look again. Called by the owner after posting: requesters
 // raise the flags first and look for a receive afterwards, so one of the two notices.
 func (p *pool) ringWanting() {

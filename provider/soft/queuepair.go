@@ -2,7 +2,6 @@ package soft
 
 import (
 	"fmt"
-	"slices"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft/clock"
@@ -23,7 +22,8 @@ type QueuePair struct {
 
 	life   atomic.Pointer[life] // the present one; peers look it up
 	closed atomic.Bool
-	busy   bool // stands in cq.busy
+	busy   int // 1 + its place in cq.busy; 0: it is not there
+	user   int // its place in pool.users
 
 	requester requester
 	reaped    uint64 // arrivals of this life that were reported: up to, not including
@@ -61,7 +61,7 @@ func (q *QueuePair) join(c *CompletionQueue) error {
 		c.ready.remove(q.bell)
 		return err
 	}
-	q.pool.users = append(q.pool.users, q)
+	q.pool.addUser(q)
 	c.users++
 	return nil
 }
@@ -120,19 +120,23 @@ func (q *QueuePair) enter() error {
 
 // enlist is called by whoever leaves something unfinished. It gives the queue pair a part in every turn until it has nothing left to do.
 func (q *QueuePair) enlist() {
-	if !q.busy {
-		q.busy = true
+	if q.busy == 0 {
 		q.cq.busy = append(q.cq.busy, q)
+		q.busy = len(q.cq.busy)
 		q.cq.next = soon
 	}
 }
 
-// delist takes the queue pair out of all turns.
+// delist takes the queue pair out of all turns. The last one takes its place.
 func (q *QueuePair) delist() {
-	if q.busy {
-		q.busy = false
-		q.cq.busy = slices.DeleteFunc(q.cq.busy, func(other *QueuePair) bool { return other == q })
+	if q.busy == 0 {
+		return
 	}
+	list := q.cq.busy
+	last := len(list) - 1
+	list[last].busy, list[q.busy-1] = q.busy, list[last]
+	list[last] = nil
+	q.cq.busy, q.busy = list[:last], 0
 }
 
 // turn carries on with whatever is unfinished. It says when it wants the next turn, or that nothing is left. The order

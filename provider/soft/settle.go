@@ -2,7 +2,6 @@ package soft
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/weft-fabric/weft/verbs/driver"
 )
@@ -87,5 +86,5 @@ func (q *QueuePair) abandon(l *life) {
 	q.reap(l)
 	q.flushReceives(l)
 	q.cq.done.withdraw(q.source)
-	q.pool.users = slices.DeleteFunc(q.pool.users, func(user *QueuePair) bool { return user == q })
+	q.pool.removeUser(q)
 }
