@@ -19,7 +19,8 @@ type crowd struct {
 func newCrowd(t testing.TB, size int) *crowd {
 	c := &crowd{a: newHost(t), b: newHost(t)}
 	pool := c.a.shared(maxDepth)
-	never := driver.Arrival{Queue: c.a.pair().Number(), Count: 1}
+	idle := c.a.pair()
+	never := driver.Arrival{Queue: idle.Number(), Count: 1}
 	for i := range size {
 		q, peer := c.a.pair(func(config *driver.QueueConfig) {
 			if i%2 == 0 {
@@ -30,6 +31,7 @@ func newCrowd(t testing.TB, size int) *crowd {
 		c.here = append(c.here, q)
 		c.memories = append(c.memories, c.a.memory(1, 0))
 	}
+	idle.enlist() // the first turn finds that it has nothing to do
 	for i, q := range c.here {
 		if i%2 == 1 {
 			receive(t, q, driver.Receive{})
@@ -64,6 +66,8 @@ func TestClosingKeepsTheListsInOrder(t *testing.T) {
 	const size = 40
 	c := newCrowd(t, size)
 	lives := len(c.a.domain.lives)
+	c.a.cq.attend()
+	c.check(t)
 	for n, i := range rand.Perm(size) {
 		ok(t, c.here[i].Close())
 		c.check(t)
