@@ -44,7 +44,7 @@ func (q *queuePair) arrivalCame(r *request) bool {
 		r.after.Count = 0
 		target.awaited--
 		if r.chained {
-			r.ready = max(r.ready, q.fabric().now+q.fabric().delay.chain)
+			r.ready = max(r.ready, q.fabric().after(q.fabric().delay.chain))
 		}
 		return true
 	}

@@ -118,7 +118,7 @@ func (c *completionQueue) push(done driver.Completion, owner *account) {
 	f.trace(c.device.node, Event{Kind: Completed, Tag: done.Tag, Queue: done.Queue, Bytes: done.Bytes, Op: done.Op,
 		Status: done.Status})
 	c.overran = c.overran || c.items.count-c.void == c.depth
-	at := f.now + f.delay.progress
+	at := f.after(f.delay.progress)
 	c.items.push(stamped{done, at, owner})
 	if owner != nil {
 		owner.queued++
@@ -129,7 +129,7 @@ func (c *completionQueue) push(done driver.Completion, owner *account) {
 // charge takes the core's time for posting n requests with one doorbell, and returns when it is rung.
 func (c *completionQueue) charge(n int) clock.Time {
 	d := &c.device.fabric.delay
-	c.busy = max(c.busy, c.device.fabric.now) + d.post + clock.Time(n-1)*d.postMore
+	c.busy = max(c.busy, c.device.fabric.now).Add(time.Duration(d.post + clock.Time(n-1)*d.postMore))
 	return c.busy
 }
 

@@ -18,6 +18,7 @@ const (
 	maxNodes = 1 << 20
 	maxRacks = 1 << 16
 	maxName  = 64
+	minRate  = 1    // bit a second
 	maxRate  = 1e15 // bits a second
 	maxCost  = 1e12 // nanoseconds
 )
@@ -105,8 +106,8 @@ func (c *Config) validate() error {
 	switch {
 	case c.Racks < 0 || c.Racks > maxRacks:
 		return fmt.Errorf("sim: Racks %d is not in 0 … %d", c.Racks, maxRacks)
-	case !(c.Uplink >= 0 && c.Uplink <= maxRate):
-		return fmt.Errorf("sim: Uplink %g bit/s is not in 0 … %g", c.Uplink, float64(maxRate))
+	case !validRate(c.Uplink):
+		return fmt.Errorf("sim: Uplink %g bit/s is neither 0 nor in %d … %g", c.Uplink, minRate, float64(maxRate))
 	case !(c.Jitter <= 1000):
 		return fmt.Errorf("sim: Jitter %g is above 1000 times the latency", c.Jitter)
 	case c.PeerTimeout < 0 || c.PeerTimeout > time.Hour:
@@ -144,13 +145,16 @@ func (c *NodeConfig) validate(racks int) error {
 		return fmt.Errorf("sim: node name %q contains '/' or '#'", c.Name)
 	case c.Rack < 0 || c.Rack >= racks:
 		return fmt.Errorf("sim: node %s: rack %d is not in 0 … %d", c.Name, c.Rack, racks-1)
-	case !(c.Rate >= 0 && c.Rate <= maxRate):
-		return fmt.Errorf("sim: node %s: rate %g bit/s is not in 0 … %g", c.Name, c.Rate, float64(maxRate))
+	case !validRate(c.Rate):
+		return fmt.Errorf("sim: node %s: rate %g bit/s is neither 0 nor in %d … %g", c.Name, c.Rate, minRate, float64(maxRate))
 	case c.Wake < 0 || c.Wake > time.Hour || c.Spin < 0 || c.Spin > time.Hour:
 		return fmt.Errorf("sim: node %s: wake %v or spin %v is not in 0 … %v", c.Name, c.Wake, c.Spin, time.Hour)
 	}
 	return nil
 }
+
+// validRate reports whether a rate is one, or 0 for the default.
+func validRate(bits float64) bool { return bits == 0 || bits >= minRate && bits <= maxRate }
 
 // delays is Costs as the fabric uses them: summed over each stretch of a message's way, then rounded once.
 type delays struct {

@@ -33,6 +33,7 @@ func TestBadConfigs(t *testing.T) {
 		{Config{Racks: -1}, "Racks"},
 		{Config{Uplink: -1}, "Uplink"},
 		{Config{Uplink: math.NaN()}, "Uplink"},
+		{Config{Uplink: 0.5}, "Uplink"},
 		{Config{Jitter: math.NaN()}, "Jitter"},
 		{Config{PeerTimeout: -1}, "PeerTimeout"},
 		{Config{Costs: &Costs{Wire: -1}}, "Wire"},
@@ -52,6 +53,7 @@ func TestBadConfigs(t *testing.T) {
 		{NodeConfig{Name: strings.Repeat("x", 65)}, "64"},
 		{NodeConfig{Name: "b", Rack: 2}, "rack 2"},
 		{NodeConfig{Name: "b", Rate: -1}, "rate"},
+		{NodeConfig{Name: "b", Rate: 1e-320}, "rate"},
 		{NodeConfig{Name: "b", Wake: -1}, "wake"},
 		{NodeConfig{Name: "b", Wake: math.MaxInt64}, "wake"},
 		{NodeConfig{Name: "b", Spin: -1}, "spin"},
@@ -84,7 +86,7 @@ func TestBadCalls(t *testing.T) {
 	wantArgument(t, f.Partition([]string{"a"}, []string{"a"}), "a", "twice")
 	wantArgument(t, f.Partition([]string{"a"}, []string{"zz"}), "zz")
 	wantArgument(t, f.SlowNode("zz", 0.5), "zz")
-	for _, factor := range []float64{0, -1, 1.5, math.NaN()} {
+	for _, factor := range []float64{0, -1, 1.5, 1e-7, math.NaN()} {
 		wantArgument(t, f.SlowNode("a", factor), "node a", "factor")
 		wantArgument(t, f.SlowLink("a", "b", factor), "link a–b", "factor")
 	}

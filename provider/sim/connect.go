@@ -84,8 +84,8 @@ func (q *queuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	q.state = driver.Connecting
 	q.latency = f.delay.network[distance(q.device.node, c.node)]
 	way := f.delay.doorbell + q.latency + f.jitter(q.latency)
-	q.plan(f.now+f.delay.post+2*way, evHello, q.epoch)
-	q.plan(f.now+clock.Time(f.config.PeerTimeout), evGiveUp, q.epoch)
+	q.plan(f.after(f.delay.post+2*way), evHello, q.epoch)
+	q.plan(f.now.Add(f.config.PeerTimeout), evGiveUp, q.epoch)
 	return nil
 }
 
@@ -168,7 +168,7 @@ func (f *Fabric) path(from, to *node) []uint32 {
 // tellPeer sends word that this end leaves, behind everything that it has sent.
 func (q *queuePair) tellPeer() {
 	f := q.fabric()
-	at := max(f.now+q.latency+f.delay.land, q.arrival, q.answering)
+	at := max(f.after(q.latency+f.delay.land), q.arrival, q.answering)
 	q.peer.plan(at, evGone, q.peerEpoch)
 }
 

@@ -19,7 +19,7 @@ type control struct {
 func (f *Fabric) control(cost clock.Time, c control) {
 	i := f.controls.take()
 	*f.controls.at(i) = c
-	f.plan(f.now+cost, evControl, i, 0)
+	f.plan(f.after(cost), evControl, i, 0)
 }
 
 // stepControl is the instant at which a change takes effect, and completes. What lands from now on meets the new gate,

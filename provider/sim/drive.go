@@ -37,7 +37,7 @@ func (c *completionQueue) want(t clock.Time) {
 		t = max(t, c.busy)
 		config := &c.device.node.config
 		if config.Wake > 0 && t-c.lastTurn > clock.Time(config.Spin) {
-			t += clock.Time(config.Wake)
+			t = t.Add(config.Wake)
 		}
 	}
 	if c.planned && c.nextTurn <= t {

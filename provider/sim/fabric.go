@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -176,10 +177,16 @@ func (f *Fabric) order(k kind) uint64 {
 	return f.number<<kindBits | uint64(k)
 }
 
+// after is the moment d from now. What would be after the end of time is at Never, and so does not happen.
+func (f *Fabric) after(d clock.Time) clock.Time { return f.now.Add(time.Duration(d)) }
+
 // plan makes an event happen at a moment; at Never it does not.
 func (f *Fabric) plan(at clock.Time, k kind, index, gen uint32) {
 	if at == clock.Never {
 		return
+	}
+	if at < f.now {
+		panic(fmt.Sprintf("sim: event of kind %d planned for %v, and it is %v", k, at, f.now))
 	}
 	f.events.push(event{at: at, order: f.order(k), index: index, gen: gen})
 }
@@ -194,7 +201,7 @@ func (f *Fabric) step(until clock.Time) bool {
 			f.network.reshare(f.now)
 			continue
 		}
-		if !ok || e.at > until {
+		if !ok || e.at > until || e.at == clock.Never {
 			return false
 		}
 		f.now = e.at

@@ -50,7 +50,7 @@ func (f *Fabric) fallSilent(q *queuePair, epoch uint32) {
 	if f.config.Jitter > 0 {
 		timeout -= clock.Time(float64(timeout) / 2 * f.random.Float64())
 	}
-	q.plan(f.now+timeout, evSilence, q.silence)
+	q.plan(f.after(timeout), evSilence, q.silence)
 }
 
 // Restart gives a node that crashed, or was closed, a new life: a fresh and empty device. It fails with
@@ -143,12 +143,12 @@ func (q *queuePair) mend() {
 	}
 	if q.goneHeld {
 		q.goneHeld = false
-		q.plan(f.now+q.latency, evGone, q.epoch)
+		q.plan(f.after(q.latency), evGone, q.epoch)
 	}
 }
 
 // SlowNode sets the rate of a node's NIC to a fraction of what it was made with, also of a node that is down. It fails with
-// driver.ErrArgument if there is no such node, or if factor is not above 0 and at most 1.
+// driver.ErrArgument if there is no such node, or if factor is not from a millionth up to 1.
 func (f *Fabric) SlowNode(name string, factor float64) error {
 	n, err := f.find(name)
 	if err != nil {
@@ -165,7 +165,7 @@ func (f *Fabric) SlowNode(name string, factor float64) error {
 }
 
 // SlowLink sets the rate between two nodes, each way, to a fraction of what the slower NIC was made with. It fails with
-// driver.ErrArgument if one of the nodes does not exist, if both are one, or if factor is not above 0 and at most 1.
+// driver.ErrArgument if one of the nodes does not exist, if both are one, or if factor is not from a millionth up to 1.
 func (f *Fabric) SlowLink(a, b string, factor float64) error {
 	from, err := f.find(a)
 	if err != nil {
@@ -189,10 +189,13 @@ func (f *Fabric) SlowLink(a, b string, factor float64) error {
 	return nil
 }
 
+// minFactor is how slow a fault makes a rate at most.
+const minFactor = 1e-6
+
 // checkFactor refuses a rate of nothing: a flow without a share would never end. A cut is what Partition is for.
 func checkFactor(factor float64) error {
-	if !(factor > 0 && factor <= 1) {
-		return fmt.Errorf("factor %g is not above 0 and at most 1: %w", factor, driver.ErrArgument)
+	if !(factor >= minFactor && factor <= 1) {
+		return fmt.Errorf("factor %g is not in %g … 1: %w", factor, minFactor, driver.ErrArgument)
 	}
 	return nil
 }

@@ -1,7 +1,7 @@
 package sim
 
 import (
-	"math"
+	"time"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -50,7 +50,7 @@ func (q *queuePair) slot(r *request) bool {
 		// not keep others back.
 		r.slotted = true
 		r.ready = max(f.now, n.engine)
-		n.engine = r.ready + max(f.delay.gap, q.crossing(r))
+		n.engine = r.ready.Add(time.Duration(max(f.delay.gap, q.crossing(r))))
 	}
 	if f.now < r.ready {
 		q.pumpLater(r.ready)
@@ -66,7 +66,7 @@ func (q *queuePair) crossing(r *request) clock.Time {
 	if n == 0 || int(n) > f.config.Small {
 		return 0
 	}
-	return clock.Time(math.Ceil(float64(n) / f.network.narrowest(f.network.flows.at(q.flow))))
+	return transfer(float64(n), f.network.narrowest(f.network.flows.at(q.flow)))
 }
 
 // pumpLater plans a pump.
@@ -171,7 +171,7 @@ func (q *queuePair) sentAnswer(i uint32, r *request, crossing clock.Time) {
 // arrive plans the arrival of a message at the other end, behind those that were sent before it.
 func (q *queuePair) arrive(i uint32, travel clock.Time) {
 	f := q.fabric()
-	q.arrival = max(q.arrival, f.now+travel)
+	q.arrival = max(q.arrival, f.after(travel))
 	f.plan(q.arrival, evArrive, i, 0)
 }
 
@@ -191,7 +191,7 @@ func (q *queuePair) answer(i uint32, status driver.Status) {
 		// after.
 		travel += f.delay.land
 	}
-	q.answering = max(q.answering, f.now+travel)
+	q.answering = max(q.answering, f.after(travel))
 	f.plan(q.answering, evArrive, i, 0)
 }
 

@@ -3,6 +3,7 @@ package sim
 import (
 	"math"
 	"slices"
+	"time"
 
 	"github.com/weft-fabric/weft/clock"
 )
@@ -166,8 +167,20 @@ func (f *flow) settle(now clock.Time) {
 func (n *network) plan(id uint32) {
 	f := n.flows.at(id)
 	if f.rate > 0 {
-		n.finish.set(n, id, f.since+clock.Time(math.Ceil(max(f.size-f.done, 0)/f.rate)), n.order())
+		n.finish.set(n, id, f.since.Add(time.Duration(transfer(max(f.size-f.done, 0), f.rate))), n.order())
 	}
+}
+
+// forever bounds how long one thing takes, at 73 years: sums of a few still fit in a clock.Time.
+const forever clock.Time = 1 << 61
+
+// transfer is how long bytes take at a rate.
+func transfer(bytes, rate float64) clock.Time {
+	ns := math.Ceil(bytes / rate)
+	if ns >= float64(forever) {
+		return forever
+	}
+	return clock.Time(ns)
 }
 
 // send begins the next message of an active flow. What the last one was early by, within its last nanosecond, counts

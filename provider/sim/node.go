@@ -23,7 +23,7 @@ type node struct {
 	config NodeConfig
 	tx, rx uint32     // resources: the two directions of its NIC
 	engine clock.Time // when the NIC can send the next message; it handles one at a time
-	slow   float64    // factor on the NIC's rate, 0 < slow <= 1
+	slow   float64    // factor on the NIC's rate, minFactor <= slow <= 1
 	group  int        // side of the partition; nodes of different groups cannot reach each other
 	epochs uint32     // handed out to queue pairs; never one twice, so that no stale address fits
 	device *Device    // nil: crashed or closed

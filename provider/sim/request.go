@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -65,7 +66,7 @@ func (q *queuePair) Post(list []driver.Request) (int, error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
-	ready := q.queue.charge(len(list)) + q.fabric().delay.doorbell
+	ready := q.queue.charge(len(list)).Add(time.Duration(q.fabric().delay.doorbell))
 	// One doorbell for all: none of the list reaches the NIC before the last is written.
 	for i := range list {
 		q.post(&list[i], ready)
@@ -100,7 +101,7 @@ func (q *queuePair) post(from *driver.Request, ready clock.Time) {
 		q.await(r)
 	}
 	if r.fetches() {
-		r.ready += f.delay.fetch
+		r.ready = r.ready.Add(time.Duration(f.delay.fetch))
 	}
 	if q.tail == 0 {
 		q.head = i

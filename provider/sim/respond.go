@@ -138,7 +138,7 @@ func (q *queuePair) landRead(i uint32, r *request) {
 	}
 	f := q.fabric()
 	r.stage, r.slotted = answering, false
-	r.ready = f.now + f.delay.fetch
+	r.ready = f.after(f.delay.fetch)
 	q.out.push(f, i)
 	q.pump()
 }
@@ -201,7 +201,7 @@ func (q *queuePair) drainLater() {
 	}
 	f := q.fabric()
 	q.draining = true
-	q.plan(f.now+f.delay.doorbell, evDrain, 0)
+	q.plan(f.after(f.delay.doorbell), evDrain, 0)
 }
 
 // stepDrain lets the messages that waited land, as far as receives reach.

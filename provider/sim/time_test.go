@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"fmt"
 	"math"
 	"testing"
 	"time"
@@ -166,5 +167,45 @@ func TestEngineGap(t *testing.T) {
 	want := d.post + 9*d.postMore + d.doorbell + 9*d.gap + 2*d.network[sameRack] + d.land + d.progress
 	if got := f.now - start; got != want {
 		t.Errorf("took %d ns, want %d", got, want)
+	}
+}
+
+// Whatever the numbers, time does not go back: what would come after the end of time does not come.
+func TestExtremesDoNotTurnTimeBack(t *testing.T) {
+	slowest := func(t *testing.T) (*host, *host, *queuePair) {
+		f := newFabric(t, quiet())
+		a, b := newHost(t, f, NodeConfig{Name: "a", Rate: minRate}), newHost(t, f, NodeConfig{Name: "b"})
+		qa, qb := a.pair(), b.pair()
+		join(a, b, qa, qb)
+		must(t, f.SlowNode("a", minFactor))
+		return a, b, qa
+	}
+	latest := func(t *testing.T) (*host, *host, *queuePair) {
+		f, a, b, qa, _ := couple(t, quiet())
+		must(t, f.Run(clock.Never-1))
+		a.queue.Drive(&script{clock: f})
+		return a, b, qa
+	}
+	for name, start := range map[string]func(t *testing.T) (a, b *host, qa *queuePair){
+		"slowest node": slowest, "end of time": latest,
+	} {
+		for _, size := range []int{256, testSize} {
+			t.Run(fmt.Sprint(name, "/", size), func(t *testing.T) {
+				a, b, qa := start(t)
+				for range testDepth {
+					qa.must(t, driver.Request{Op: driver.OpWrite, Span: a.span(0, size), Remote: b.remote(0, size)})
+				}
+				must(t, qa.SetAccess(1, 0))
+				f, last, more := a.fabric, a.fabric.now, true
+				for more {
+					more, _ = f.Step() // planning anything for the past panics
+					if f.now < last || f.now == clock.Never {
+						t.Fatalf("time went from %v to %v", last, f.now)
+					}
+					last = f.now
+				}
+				must(t, f.Err())
+			})
+		}
 	}
 }
