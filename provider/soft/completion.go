@@ -163,7 +163,7 @@ func (c *CompletionQueue) reportControl(from *source, tag driver.Tag, queue uint
 func (c *CompletionQueue) report(from *source, tag driver.Tag, queue uint32, op driver.Op,
 	status driver.Status) *driver.Completion {
 	if c.done.count() >= c.depth+c.done.extra {
-		panic(fmt.Sprintf("soft: completion queue of depth %d is full: no room for %v of queue pair %d", c.depth, op, queue))
+		c.overflow(op, queue)
 	}
 	c.done.reserve()
 	done := c.done.last()
@@ -171,6 +171,11 @@ func (c *CompletionQueue) report(from *source, tag driver.Tag, queue uint32, op 
 	from.queued++
 	done.Tag, done.Queue, done.Op, done.Status, done.Bytes, done.Imm = tag, queue, op, status, 0, 0
 	return &done.Completion
+}
+
+// overflow is apart so that report stays small.
+func (c *CompletionQueue) overflow(op driver.Op, queue uint32) {
+	panic(fmt.Sprintf("soft: completion queue of depth %d is full: no room for %v of queue pair %d", c.depth, op, queue))
 }
 
 // fence is a change of memory access that is reported when its visitors have left.

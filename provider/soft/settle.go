@@ -48,18 +48,13 @@ func (q *QueuePair) reap(l *life) {
 		if s.taker != q.number {
 			panic(fmt.Sprintf("soft: receive in slot %d arrived at queue pair %d, but %d took it", n, q.number, s.taker))
 		}
-		done := q.reportReceive(n, s.op, s.status)
+		done := q.cq.report(q.pool.source, s.tag, q.number, s.op, s.status)
 		done.Bytes, done.Imm = s.length, s.imm
 		if s.status != driver.OK && l.breakTo(phaseFailed) {
 			l.announceChained() // the peer would have, had it come first
 		}
+		q.pool.vacate(n)
 	}
-}
-
-// reportReceive adds the completion of the receive in a slot, and vacates the slot.
-func (q *QueuePair) reportReceive(slot uint32, op driver.Op, status driver.Status) *driver.Completion {
-	q.pool.vacate(slot)
-	return q.cq.report(q.pool.source, q.pool.slots[slot].tag, q.number, op, status)
 }
 
 // flushReceives ends the receives that no message will take any more: one that was being filled, and those that are
@@ -67,15 +62,20 @@ func (q *QueuePair) reportReceive(slot uint32, op driver.Op, status driver.Statu
 // the taker.
 func (q *QueuePair) flushReceives(l *life) {
 	if n := l.filling.Swap(0); n != 0 {
-		q.reportReceive(n-1, driver.OpReceive, driver.Flushed)
+		q.flushReceive(n - 1)
 	}
 	for !q.pool.shared {
 		n, ok := q.pool.take()
 		if !ok {
 			return
 		}
-		q.reportReceive(n, driver.OpReceive, driver.Flushed)
+		q.flushReceive(n)
 	}
+}
+
+func (q *QueuePair) flushReceive(slot uint32) {
+	q.cq.report(q.pool.source, q.pool.slots[slot].tag, q.number, driver.OpReceive, driver.Flushed)
+	q.pool.vacate(slot)
 }
 
 // abandon drops everything outstanding at Close: it is flushed, and then the completions are withdrawn, so that none is
