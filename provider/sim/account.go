@@ -10,8 +10,8 @@ import "github.com/weft-fabric/weft/verbs/driver"
 // Invariant: completionQueue.void is the sum of queued over the closed accounts, at most half of items, and the oldest
 // item is not void.
 type account struct {
-	queued int  // completions in items
-	over   bool // its owner is closed
+	queued int32 // completions in items
+	over   bool  // its owner is closed
 }
 
 // isVoid reports whether nobody is to see the completion any more.
@@ -51,7 +51,7 @@ func (c *completionQueue) forget(a *account) {
 	if c.closed {
 		return
 	}
-	c.void += a.queued
+	c.void += int(a.queued)
 	if 2*c.void > c.items.count {
 		c.compact()
 	}

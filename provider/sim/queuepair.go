@@ -20,7 +20,7 @@ type queuePair struct {
 	account account         // its completions that wait to be polled
 
 	index  uint32 // its slot in Fabric.pairs
-	pins   int    // what names the slot: the program until Close, the peer while Ready, requests, and planned events
+	pins   int32  // what names the slot: the program until Close, the peer while Ready, requests, and planned events
 	number uint32 // in the device, from 1, and never the same again
 	epoch  uint32 // of its address; a connection is one pair of epochs
 	state  driver.State
@@ -37,7 +37,7 @@ type queuePair struct {
 	// Requests in posting order, linked through request.next: head is the oldest that has not completed, start the first
 	// that has not started.
 	head, tail, start uint32
-	reads             int        // Reads and atomics that have started and not taken effect
+	reads             int32      // Reads and atomics that have started and not taken effect
 	stopped           bool       // a request failed locally: nothing behind it starts
 	waitsFor          *queuePair // the one on which the request start waits for a message
 
