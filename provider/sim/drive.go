@@ -81,14 +81,16 @@ func (c *completionQueue) due() bool {
 }
 
 // turn lets the runner work. What called for the turn is cleared before, so that what happens meanwhile calls for
-// another. The first error stops the fabric: to go on would only bury its cause.
+// another. The first error stops the fabric: to go on would only bury its cause. That of a node which went down in its
+// own turn does not: it is how the loop learns of the crash.
 func (c *completionQueue) turn() {
+	f := c.device.fabric
 	c.woken.Store(false)
 	c.touched = false
-	if _, err := c.runner.Turn(); err != nil && c.device.fabric.err == nil {
-		c.device.fabric.err = fmt.Errorf("sim: turn of %s at %v: %w", c.device.node.name, c.device.fabric.now, err)
+	if _, err := c.runner.Turn(); err != nil && !c.device.dead && f.err == nil {
+		f.err = fmt.Errorf("sim: turn of %s at %v: %w", c.device.node.name, f.now, err)
 	}
-	c.lastTurn = c.device.fabric.now
+	c.lastTurn = f.now
 }
 
 // wantMore asks for the next turn: for what the last one left over, and for the runner's own time. It is never at the

@@ -142,6 +142,23 @@ func TestErrorOfATurnIsKept(t *testing.T) {
 	}
 }
 
+// A loop may crash its own node: only that loop ends.
+func TestCrashFromItsOwnTurn(t *testing.T) {
+	f := newFabric(t, Config{})
+	a, b := newHost(t, f, NodeConfig{Name: "a"}), newHost(t, f, NodeConfig{Name: "b"})
+	s := &script{next: 10, clock: f, turn: func() error {
+		must(t, f.Crash("a"))
+		return second(a.queue.Poll(nil))
+	}}
+	a.queue.Drive(s)
+	other := &script{next: 20, clock: f}
+	b.queue.Drive(other)
+	must(t, f.Run(30))
+	if len(s.turns) != 1 || len(other.turns) != 11 {
+		t.Errorf("%d turns of the crashed, %d of the other", len(s.turns), len(other.turns))
+	}
+}
+
 // Once the loop that failed is out of the way, and only then, the others can go on.
 func TestOthersGoOnAfterAFailure(t *testing.T) {
 	broken := errors.New("broken")
