@@ -33,6 +33,7 @@ type completionQueue struct {
 	busy     clock.Time    // the core is busy posting until then
 	lastTurn clock.Time    // when the runner last had a turn
 	woken    atomic.Bool   // Wake was called since the last Wait or turn
+	listed   bool          // it stands in Fabric.wakes, and is guarded by its lock
 	touched  bool          // a peer wrote to the device's memory since the last turn
 
 	// At most one turn event counts: the one of generation gen, at nextTurn, if planned.
@@ -167,7 +168,10 @@ func (c *completionQueue) Wake() {
 	}
 	w := &c.device.fabric.wakes
 	w.mu.Lock()
-	w.queues = append(w.queues, c)
+	if !c.listed { // a Wait that returns at once leaves it there
+		c.listed = true
+		w.queues = append(w.queues, c)
+	}
 	w.mu.Unlock()
 	w.some.Store(true)
 }
@@ -181,6 +185,7 @@ func (f *Fabric) takeWakes() {
 	defer f.wakes.mu.Unlock()
 	f.wakes.some.Store(false)
 	for _, c := range f.wakes.queues {
+		c.listed = false
 		c.want(f.now)
 	}
 	f.wakes.queues = f.wakes.queues[:0]

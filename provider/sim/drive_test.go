@@ -240,3 +240,21 @@ func TestWaitAndDeadlock(t *testing.T) {
 		t.Errorf("woken at %v", f.Now())
 	}
 }
+
+// However often a queue is woken between two events, it is remembered once.
+func TestWakesDoNotPileUp(t *testing.T) {
+	f := newFabric(t, Config{})
+	a := newHost(t, f, NodeConfig{Name: "a"})
+	for range 10 {
+		a.queue.Wake()
+		must(t, a.queue.Wait(clock.Never, 0)) // returns before any event
+	}
+	if n := len(f.wakes.queues); n != 1 {
+		t.Errorf("%d wakes are remembered", n)
+	}
+	must(t, f.Run(10))
+	f.At(20, a.queue.Wake)
+	if must(t, a.queue.Wait(clock.Never, 0)); f.Now() != 20 {
+		t.Errorf("woken at %v", f.Now())
+	}
+}

@@ -66,7 +66,7 @@ type Fabric struct {
 type wakeList struct {
 	some   atomic.Bool
 	mu     sync.Mutex
-	queues []*completionQueue
+	queues []*completionQueue // each once
 }
 
 // New makes a fabric without nodes, at time 0. It fails with driver.ErrArgument if a field of the configuration makes no
