@@ -96,7 +96,7 @@ type QueuePair interface {
 	Reset(tag Tag) error
 	// Close frees the queue pair in whatever state it is. What is outstanding is dropped, and the peer's end goes to
 	// Error. Completions that were queued by then may still be polled, or not: package verbs drops them, and counts on
-	// the room that they took.
+	// the room that they took. Only shared receives that had arrived are reported all the same: they belong to the pool.
 	Close() error
 }
 
@@ -183,6 +183,7 @@ type SharedReceiver interface {
 // SharedReceives is a pool of receives. Whichever of its queue pairs gets a message takes the next one.
 type SharedReceives interface {
 	PostReceive(list []Receive) (n int, err error)
-	// Close drops what is still posted. Package verbs closes the queue pairs that use it first.
+	// Close drops what is still posted, and what has arrived and was not polled. Package verbs closes the queue pairs
+	// that use it first.
 	Close() error
 }
