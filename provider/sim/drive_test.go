@@ -202,6 +202,19 @@ func TestTimeCannotBeAdvancedFromInside(t *testing.T) {
 	must(t, f.Run(10))
 }
 
+// A program that recovers from a panic of its own can go on.
+func TestPanicEndsTheEvent(t *testing.T) {
+	f := newFabric(t, Config{})
+	f.At(5, func() { panic("mine") })
+	func() {
+		defer func() { _ = recover() }()
+		_ = f.Run(10)
+	}()
+	if must(t, f.Run(10)); f.Now() != 10 {
+		t.Errorf("went on to %v", f.Now())
+	}
+}
+
 // A runner that always wants a turn at once does not stop time.
 func TestGreedyRunner(t *testing.T) {
 	f := newFabric(t, Config{})
@@ -252,9 +265,14 @@ func TestWakesDoNotPileUp(t *testing.T) {
 	if n := len(f.wakes.queues); n != 1 {
 		t.Errorf("%d wakes are remembered", n)
 	}
+	s := &script{next: clock.Never, clock: f}
+	a.queue.Drive(s)
 	must(t, f.Run(10))
-	f.At(20, a.queue.Wake)
-	if must(t, a.queue.Wait(clock.Never, 0)); f.Now() != 20 {
-		t.Errorf("woken at %v", f.Now())
+	for range 3 {
+		a.queue.Wake()
+		must(t, f.Run(f.now+10))
+	}
+	if len(s.turns) != 3 {
+		t.Errorf("turns at %v for three wakes", s.turns)
 	}
 }

@@ -205,21 +205,25 @@ func (f *Fabric) step(until clock.Time) bool {
 			return false
 		}
 		f.now = e.at
-		f.inside = true
-		did := true
-		if isFinish {
-			f.finished(e.index)
-		} else {
-			f.events.pop()
-			did = f.handle(&e)
-		}
-		f.inside = false
-		if did {
+		if f.happen(&e, isFinish) {
 			f.count++
 			return f.err == nil
 		}
 	}
 	return false
+}
+
+// happen takes the next event and carries it out. It reports false if the event was void. A program that recovers from a
+// panic of its own is not inside any more.
+func (f *Fabric) happen(e *event, isFinish bool) bool {
+	f.inside = true
+	defer func() { f.inside = false }()
+	if isFinish {
+		f.finished(e.index)
+		return true
+	}
+	f.events.pop()
+	return f.handle(e)
 }
 
 // peek returns the next event, and whether it is the end of a flow's message.
