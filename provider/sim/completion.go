@@ -36,10 +36,10 @@ type completionQueue struct {
 	listed   bool          // it stands in Fabric.wakes, and is guarded by its lock
 	touched  bool          // a peer wrote to the device's memory since the last turn
 
-	// At most one turn event counts: the one of generation gen, at nextTurn, if planned.
-	planned  bool
-	nextTurn clock.Time
-	gen      uint32
+	// When turns are planned, the next one last. All but Never stand in the fabric's events, and each comes before those in
+	// front of it: so a deadline far away is planned once, however many turns there are before it.
+	turns []clock.Time
+	gen   uint32 // of the events; it tells the queues apart that have the slot one after the other
 }
 
 // NewCompletionQueue makes a queue for depth completions.
@@ -106,7 +106,8 @@ func (c *completionQueue) Close() error {
 
 // drop ends the queue, by Close or by a crash. Its slot is free at once.
 func (c *completionQueue) drop() {
-	c.closed, c.runner, c.items, c.void, c.planned = true, nil, ring[stamped]{}, 0, false
+	c.closed, c.runner, c.items, c.void, c.turns = true, nil, ring[stamped]{}, 0, nil
+	c.gen++
 	c.device.fabric.freeQueues = append(c.device.fabric.freeQueues, c.index)
 }
 

@@ -40,11 +40,10 @@ func (c *completionQueue) want(t clock.Time) {
 			t = t.Add(config.Wake)
 		}
 	}
-	if c.planned && c.nextTurn <= t {
+	if n := len(c.turns); n > 0 && c.turns[n-1] <= t {
 		return // that turn will ask for this one, if it is still needed
 	}
-	c.gen++
-	c.planned, c.nextTurn = true, t
+	c.turns = append(c.turns, t)
 	c.device.fabric.plan(t, evTurn, c.index, c.gen)
 }
 
@@ -56,28 +55,30 @@ func (c *completionQueue) wantFront() {
 	}
 }
 
-// stepTurn is the moment for a turn. Without a runner it only makes time pass for whoever waits on the queue.
+// stepTurn is the moment for a turn, if there is still a reason. Without a runner it only makes time pass for whoever
+// waits on the queue.
 func (c *completionQueue) stepTurn(gen uint32) bool {
-	if gen != c.gen || !c.planned {
+	if gen != c.gen {
 		return false
 	}
-	c.planned = false
+	c.turns = c.turns[:len(c.turns)-1]
+	due := c.due()
 	if c.runner == nil {
 		c.wantFront()
-		return true
+		return due
 	}
-	if c.due() {
+	if due {
 		c.turn()
 	}
 	if !c.closed && c.runner != nil {
 		c.wantMore()
 	}
-	return true
+	return due
 }
 
-// due reports whether the runner has a reason for a turn.
+// due reports whether there is a reason for a turn.
 func (c *completionQueue) due() bool {
-	return c.visible() || c.woken.Load() || c.touched || c.runner.Next() <= c.device.fabric.now
+	return c.visible() || c.woken.Load() || c.touched || c.runner != nil && c.runner.Next() <= c.device.fabric.now
 }
 
 // turn lets the runner work. What called for the turn is cleared before, so that what happens meanwhile calls for

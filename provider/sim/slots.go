@@ -45,8 +45,8 @@ func (q *queuePair) unpin() {
 	f.freePairs = append(f.freePairs, q.index)
 }
 
-// enterQueue gives a completion queue its slot. Generations go on where the last one in the slot left off, so that turns
-// which were planned for it stay void.
+// enterQueue gives a completion queue its slot, and the slot's generation, which is not that of the last one in it: turns
+// which were planned for that are void.
 func (f *Fabric) enterQueue(c *completionQueue) {
 	if n := len(f.freeQueues); n > 0 {
 		c.index = f.freeQueues[n-1]
