@@ -2,7 +2,6 @@ package sim
 
 import (
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,6 +21,7 @@ type stamped struct {
 type completionQueue struct {
 	device  *Device
 	index   uint32 // its slot in Fabric.queues
+	place   int32  // in Device.queues, while open
 	depth   int
 	users   int // open queue pairs that complete here
 	closed  bool
@@ -52,6 +52,7 @@ func (d *Device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
 	}
 	c := &completionQueue{device: d, depth: depth}
 	d.fabric.enterQueue(c)
+	c.place = int32(len(d.queues))
 	d.queues = append(d.queues, c)
 	return c, nil
 }
@@ -100,8 +101,17 @@ func (c *completionQueue) Close() error {
 		return fmt.Errorf("sim: completion queue of %s is still used by %d queue pairs", c.device.node.name, c.users)
 	}
 	c.drop()
-	c.device.queues = slices.DeleteFunc(c.device.queues, func(o *completionQueue) bool { return o == c })
+	c.device.removeQueue(c)
 	return nil
+}
+
+// removeQueue takes a queue out of the open ones; the last one moves to its place.
+func (d *Device) removeQueue(c *completionQueue) {
+	last := len(d.queues) - 1
+	d.queues[c.place] = d.queues[last]
+	d.queues[c.place].place = c.place
+	d.queues[last] = nil
+	d.queues = d.queues[:last]
 }
 
 // drop ends the queue, by Close or by a crash. Its slot is free at once.

@@ -37,10 +37,10 @@ type Device struct {
 	dead   bool // crashed
 	closed bool
 
-	domains int // open ones
-	queues  []*completionQueue
-	pairs   []*queuePair // the open ones, sorted by number
-	numbers uint32       // of queue pairs, handed out so far
+	domains int                // open ones
+	queues  []*completionQueue // the open ones, each at its place
+	pairs   []*queuePair       // the open ones, sorted by number
+	numbers uint32             // of queue pairs, handed out so far
 
 	memories    []*memory // by the slot in their local key
 	freeSlots   []uint16

@@ -158,3 +158,28 @@ func TestSlotOfAQueuePairIsKeptWhileItIsNamed(t *testing.T) {
 	}
 	settled(t, f)
 }
+
+// Completion queues can be closed in any order, and whoever is left is found.
+func TestCompletionQueuesCloseInAnyOrder(t *testing.T) {
+	f := newFabric(t, Config{})
+	d, err := f.NewDevice(NodeConfig{Name: "a"})
+	must(t, err)
+	queues := make([]*completionQueue, 50)
+	for i := range queues {
+		c, err := d.NewCompletionQueue(1)
+		must(t, err)
+		queues[i] = c.(*completionQueue)
+	}
+	for left, i := range f.random.Perm(len(queues)) {
+		must(t, queues[i].Close())
+		if len(d.queues) != len(queues)-left-1 || slices.Contains(d.queues, queues[i]) {
+			t.Fatalf("%d queues are left after closing %d of %d", len(d.queues), left+1, len(queues))
+		}
+		for place, c := range d.queues {
+			if int(c.place) != place {
+				t.Fatalf("the queue at %d believes to be at %d", place, c.place)
+			}
+		}
+	}
+	must(t, d.Close())
+}
