@@ -32,7 +32,8 @@ type Config struct {
 	Costs *Costs
 	// Racks is how many racks there are. 0: one.
 	Racks int
-	// Uplink is the rate of each rack to the spine and back, in bits a second. 0: full bisection, never a bottleneck.
+	// Uplink is the rate of each rack to the spine and back, in bits a second, 1 or more. 0: full bisection, never a
+	// bottleneck.
 	Uplink float64
 	// Jitter is how much longer a message may travel, as a fraction of the network's latency. 0: 5 %. Negative: none.
 	Jitter float64
@@ -76,7 +77,7 @@ func DefaultCosts() Costs {
 type NodeConfig struct {
 	Name string        // in addresses and faults: 1 to 64 bytes, none of them '/' or '#'
 	Rack int           // 0 up to, not including, Config.Racks
-	Rate float64       // of the NIC, each way, in bits a second. 0: 100 Gbit/s
+	Rate float64       // of the NIC, each way, in bits a second, 1 or more. 0: 100 Gbit/s
 	Wake time.Duration // what it costs to wake a driven loop that slept, up to an hour
 	Spin time.Duration // how long a driven loop looks before it sleeps (RDMC section 4.2), up to an hour
 }

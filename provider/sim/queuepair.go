@@ -23,8 +23,15 @@ type queuePair struct {
 	pins   int32  // what names the slot: the program until Close, the peer while Ready, requests, and planned events
 	number uint32 // in the device, from 1, and never the same again
 	epoch  uint32 // of its address; a connection is one pair of epochs
-	state  driver.State
-	access driver.Access
+
+	// A simulation has many queue pairs, and most are idle: all that is one byte stands here, to keep them small.
+	state    driver.State
+	access   driver.Access
+	goneHeld bool // the peer said that it left, but a partition holds the message
+	stopped  bool // a request failed locally: nothing behind it starts
+	moving   bool // the first of out is on the flow
+	draining bool // an event will look at inbound
+	parked   bool // it stands in shared.waiting
 
 	receiverWait time.Duration
 
@@ -32,20 +39,17 @@ type queuePair struct {
 	peer       *queuePair // from Ready until the next Reset
 	peerEpoch  uint32
 	silence    uint32 // generation of the events that report a silent peer
-	goneHeld   bool   // the peer said that it left, but a partition holds the message
 
 	// Requests in posting order, linked through request.next: head is the oldest that has not completed, start the first
 	// that has not started.
 	head, tail, start uint32
 	reads             int32      // Reads and atomics that have started and not taken effect
-	stopped           bool       // a request failed locally: nothing behind it starts
 	waitsFor          *queuePair // the one on which the request start waits for a message
 
 	out       list       // messages that wait for the flow, the first one perhaps moving: requests, and answers to Reads
 	flow      uint32     // in network.flows; 0: not connected
-	moving    bool       // the first of out is on the flow
-	pumpAt    clock.Time // when an event will look at out; Never: none planned
-	pumpGen   uint32
+	pumpGen   uint32     // of the events that look at out
+	pumpAt    clock.Time // when the next one will; Never: none planned
 	held      list       // messages of this end that a partition stopped
 	latency   clock.Time // one way to the peer, without jitter
 	arrival   clock.Time // of the latest message to the peer: messages do not overtake
@@ -53,12 +57,10 @@ type queuePair struct {
 
 	receives ring[receive]
 	arrived  uint64       // messages received since the last Reset
-	awaited  int          // requests of the device that wait for arrived and have not started
+	awaited  int32        // requests of the device that wait for arrived and have not started
+	patience uint32       // generation of the events that end the wait of inbound
 	chained  []*queuePair // whose next request waits for arrived: those whose waitsFor is this one
 	inbound  list         // messages that wait for a receive, and those behind them
-	patience uint32       // generation of the events that end such a wait
-	draining bool         // an event will look at inbound
-	parked   bool         // it stands in shared.waiting
 }
 
 // NewQueuePair makes a queue pair. The configuration is as package verbs has checked it.
