@@ -7,8 +7,7 @@ import "github.com/weft-fabric/weft/verbs/driver"
 // completions themselves turn void and go as Poll comes by, or when half of the queue is void: closing thousands of
 // queue pairs must not walk over a full queue for each.
 //
-// Invariant: completionQueue.void is the sum of queued over the closed accounts, at most half of items, and the oldest
-// item is not void.
+// Invariant: completionQueue.void is the sum of queued over the closed accounts, and the oldest item is not void.
 type account struct {
 	queued int32 // completions in items
 	over   bool  // its owner is closed
