@@ -152,6 +152,7 @@ func (c *completionQueue) Wait(until clock.Time, _ time.Duration) error {
 	if f.inside {
 		return fmt.Errorf("sim: wait on a completion queue of %s: %w", c.device.node.name, ErrInside)
 	}
+	defer f.leave()
 	for {
 		if err := c.usable(); err != nil {
 			return err

@@ -53,11 +53,9 @@ func (r *ring[T]) push(item T) {
 // front returns the oldest item of a ring that is not empty.
 func (r *ring[T]) front() *T { return &r.items[r.first] }
 
-// pop takes the oldest item of a ring that is not empty. Nothing of it stays behind, in case it points to something.
+// pop takes the oldest item of a ring that is not empty.
 func (r *ring[T]) pop() T {
-	var none T
 	item := r.items[r.first]
-	r.items[r.first] = none
 	r.first = (r.first + 1) & (len(r.items) - 1)
 	r.count--
 	return item
