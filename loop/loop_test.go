@@ -185,7 +185,7 @@ func TestBatchBoundsATurn(t *testing.T) {
 			t.Errorf("a turn took %d completions, the batch is 5", took)
 		}
 	}
-	for r.fake.ready != nil && len(r.fake.ready) > 0 {
+	for len(r.fake.ready) > 0 {
 		_, err := r.Turn()
 		check(t, err)
 	}

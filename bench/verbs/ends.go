@@ -94,6 +94,9 @@ func newSoftPair() (a, b *end, err error) {
 		if ends[i].memory, err = ends[i].domain.Alloc(8<<20, verbs.RemoteAll); err != nil {
 			return nil, nil, err
 		}
+		for j := range ends[i].memory.Bytes() { // pages of its own, not all the one page of zeros
+			ends[i].memory.Bytes()[j] = byte(j)
+		}
 	}
 	a, b = ends[0], ends[1]
 	if err := connect(a, b, 0, 0); err != nil {
