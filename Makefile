@@ -33,10 +33,10 @@ test: ## what continuous integration runs: vet, all tests, the race detector
 	@scripts/need gcc gcc libc6-dev
 	CGO_ENABLED=1 $(GO) test -race -short -timeout $(TIMEOUT) $(RACE)
 
-test-long: ## hours rather than minutes: long variants (WEFT_LONG=1), everything with -race, all fuzz targets
+test-long: ## long variants (WEFT_LONG=1), everything with -race, all fuzz targets
 	@scripts/need gcc gcc libc6-dev
 	WEFT_LONG=1 $(GO) test -count=1 -timeout 60m ./...
-	WEFT_LONG=1 CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 120m ./...
+	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 60m ./...
 	$(MAKE) fuzz
 
 fuzz: ## run every fuzz target for FUZZ (30s)

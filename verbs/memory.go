@@ -194,7 +194,7 @@ func (m *Memory) Origin(offset, n int) (Origin, bool) {
 // ErrInUse while a change of access is under way. A second Close does nothing.
 func (m *Memory) Close() error {
 	if m.pending.Load() > 0 {
-		return fail(m, ErrInUse, "close: %d changes of access have not completed", m.pending.Load())
+		return fail(m, ErrInUse, "close: %d changes of access have not completed; poll their queue", m.pending.Load())
 	}
 	if m.isClosed.Swap(true) {
 		return nil

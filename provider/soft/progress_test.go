@@ -52,6 +52,13 @@ func untilWaiting(h *host) {
 	})
 }
 
+// owes reports whether requests of the host wait to be carried out.
+func (h *host) owes() bool {
+	h.cq.mu.Lock()
+	defer h.cq.mu.Unlock()
+	return h.cq.owing > 0
+}
+
 // TestPosterNeverPolls leaves three kinds of work to the device's goroutine.
 func TestPosterNeverPolls(t *testing.T) {
 	t.Run("long write", func(t *testing.T) {

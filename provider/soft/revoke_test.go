@@ -90,7 +90,7 @@ func TestMemoryClosesUnderStream(t *testing.T) {
 				if first {
 					close(begun)
 				}
-				for l.a.poll(); len(l.a.kept) == 0 && l.qa.requester.backlog.count > 0; {
+				for l.a.poll(); len(l.a.kept) == 0 && l.a.owes(); {
 					l.a.poll()
 				}
 			}
