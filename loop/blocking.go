@@ -9,7 +9,9 @@ import (
 )
 
 // Blocking offers verbs that wait, for programs that are no state machines. Waiting drives the loop in the calling
-// goroutine. From inside a Step, or while another goroutine runs the loop, every call fails with ErrBusy.
+// goroutine. From inside a Step, or while another goroutine runs the loop, every call fails with ErrBusy; a missing
+// argument is ErrArgument, and what the verb itself refuses comes back as it is. An operation that ended badly is an
+// *verbs.OpError.
 //
 // When ctx ends first the call returns its error, but the operation goes on: its memory stays in use until it ends or
 // the queue pair is reset or closed, and a Receive that was given up still takes the next message. Who may have to wait
@@ -78,8 +80,8 @@ func (b *Blocking) Start(start func(tag verbs.Tag) error) (*Pending, error) {
 
 // Wait waits until p has ended. The error is p's own, as from verbs.CompletionError, or ctx's.
 func (b *Blocking) Wait(ctx context.Context, p *Pending) (verbs.Completion, error) {
-	if p == nil {
-		return verbs.Completion{}, fmt.Errorf("wait: the operation is nil: %w", ErrArgument)
+	if p == nil || ctx == nil {
+		return verbs.Completion{}, fmt.Errorf("wait: the operation or the context is nil: %w", ErrArgument)
 	}
 	l := b.port.loop
 	if err := l.acquire("wait"); err != nil {
@@ -97,6 +99,9 @@ func (b *Blocking) Wait(ctx context.Context, p *Pending) (verbs.Completion, erro
 
 // Do starts an operation and waits for its end. If ctx is done already it starts nothing.
 func (b *Blocking) Do(ctx context.Context, start func(tag verbs.Tag) error) (verbs.Completion, error) {
+	if ctx == nil {
+		return verbs.Completion{}, fmt.Errorf("start an operation: the context is nil: %w", ErrArgument)
+	}
 	if ctx.Err() != nil {
 		return verbs.Completion{}, gaveUp(ctx, "start an operation")
 	}

@@ -432,8 +432,11 @@ func TestMissingArguments(t *testing.T) {
 	_, errNoPending := b.Wait(context.Background(), nil)
 	_, errNoMemory := b.FetchAdd(context.Background(), nil, Word{}, verbs.RemoteSpan{}, 1)
 	_, errNoStart := b.Start(nil)
+	var nothing context.Context
+	_, errNoContext := b.Do(nothing, func(verbs.Tag) error { return nil })
 	for name, err := range map[string]error{"Do": r.Do(nil), "NewBlocking": errNoLoop, "Wait": errNoPending,
-		"FetchAdd": errNoMemory, "Start": errNoStart} {
+		"FetchAdd": errNoMemory, "Start": errNoStart,
+		"Do without context": errNoContext, "Run": r.Run(nothing)} {
 		if !errors.Is(err, ErrArgument) {
 			t.Errorf("%s of nothing: %v", name, err)
 		}

@@ -39,6 +39,9 @@ func (w Waiting) duration() time.Duration {
 // Run runs the loop in the calling goroutine until ctx is done, and returns nil then. It fails with ErrBusy if the loop
 // is being run already, and with what the provider reports.
 func (l *Loop) Run(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("run: the context is nil: %w", ErrArgument)
+	}
 	if err := l.acquire("run"); err != nil {
 		return err
 	}

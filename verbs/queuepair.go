@@ -26,6 +26,13 @@ type QueueConfig struct {
 // QueuePair is one end of a connection (InfiniBand: QP). Requests are staged, and go to the NIC with Flush; what was
 // staged is also flushed when the completion queue is polled or waited on.
 //
+// Calls that stage (Send, Write, Read, the atomics, Receive, Stage and their kin) never block, and say at once what is
+// wrong: ErrQueueFull when there is no Room, ErrState when the queue pair is not connected or is being reset, ErrClosed
+// after Close, ErrLimit when a message, its inline bytes or its pieces are over the limits, ErrBounds when a span is not
+// inside its memory or is longer than the remote span, ErrArgument for unknown flags or misaligned atomics,
+// ErrNotSupported for what the device cannot do. Everything else is found by the NIC and ends in the completion's
+// Status.
+//
 // A queue pair belongs to the goroutine that owns its completion queue.
 type QueuePair struct {
 	domain *Domain

@@ -6,11 +6,6 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// The operations. They stage and never block, and report what is wrong with their arguments at once: ErrQueueFull when
-// there is no Room, ErrState when the queue pair never connected, ErrClosed, ErrLimit when a message, its inline bytes
-// or its pieces are over the limits, ErrBounds when a span is not inside its memory or longer than the remote span,
-// ErrArgument for unknown flags. Everything else is found by the NIC and ends in the completion's Status.
-
 // Send sends the bytes of from to the peer, into the next receive it has posted.
 func (q *QueuePair) Send(tag Tag, from Span, flags Flags) error {
 	r := q.draft(OpSend, flags, from)
