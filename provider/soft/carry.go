@@ -93,15 +93,19 @@ func (q *QueuePair) unwatch() {
 // chainState looks at the queue pair that a request is chained to. One that is not connected yet has received nothing
 // yet: it is waited for. One that is closed, or was never there, will receive nothing.
 //
-// What arrives before a break counts, so the phase is read first: if it is broken by then, the count is complete.
+// What arrives before a break counts, and so does what was inside the gate by then. So the phase is read first, then the
+// gate, then the count: if it is broken and nobody is inside, the count is complete.
 func (w *waiting) chainState() verdict {
 	if w.after == nil {
 		return verdict(driver.Flushed)
 	}
 	broken := w.after.phase().broken()
+	inside := broken && !w.after.gate.empty()
 	switch {
 	case w.after.received() >= w.request.After.Count:
 		return arrived
+	case inside:
+		return again // whoever it is leaves within a quantum
 	case broken:
 		return verdict(driver.Flushed)
 	}
@@ -172,7 +176,7 @@ func (v *visit) carry() verdict {
 
 // lost is how a request ends whose peer takes no more: it is gone, or it has refused something of this end.
 func (v *visit) lost(peer phase) verdict {
-	if peer == phaseOver || v.q.life.Load().phase() == phaseOrphaned {
+	if peer >= phaseOrphaned || v.q.life.Load().phase() == phaseOrphaned {
 		return verdict(driver.RetryExceeded)
 	}
 	return verdict(driver.Flushed)

@@ -185,3 +185,65 @@ func arriveBroken(q *QueuePair) {
 	l.arrive(n)
 	l.announce()
 }
+
+// TestChainCountsWhoIsInside breaks a life while somebody is inside its gate: only when he has left is it known whether
+// the arrival that a request waits for has come.
+func TestChainCountsWhoIsInside(t *testing.T) {
+	for _, arrives := range []bool{false, true} {
+		k := newLink(t)
+		l := k.qa.life.Load()
+		l.reach()
+		w := waiting{after: l, request: driver.Request{After: driver.Arrival{Queue: k.qa.Number(), Count: 1}}}
+		mark := l.gate.enter(k.qb.requester.left)
+		l.breakTo(phaseFailed)
+		if v := w.chainState(); v != again {
+			t.Errorf("broken, with somebody inside: %v, want again", v)
+		}
+		want := verdict(driver.Flushed)
+		if arrives {
+			l.arrived.Add(1)
+			want = arrived
+		}
+		if !l.gate.leave(mark) {
+			t.Fatal("nobody evicts")
+		}
+		k.qb.requester.left = mark + 1
+		if v := w.chainState(); v != want {
+			t.Errorf("broken, and an arrival came (%t): %v, want %v", arrives, v, want)
+		}
+		if arrives {
+			l.arrived.Store(0) // it was not real
+		}
+		k.b.close()
+		k.a.close()
+	}
+}
+
+// TestChainsKeepNothing looks behind the ends of what is reused: nothing there may keep a closed queue pair alive.
+func TestChainsKeepNothing(t *testing.T) {
+	k := newLink(t)
+	relay, c := k.a.sibling(), k.b.sibling()
+	out := relay.pair()
+	join(relay, out, c, c.pair())
+	post(t, out, driver.Request{Tag: 1, Op: driver.OpWrite, After: driver.Arrival{Queue: k.qa.Number(), Count: 1}})
+	relay.silent()
+	receive(t, k.qa, driver.Receive{Tag: 2})
+	post(t, k.qb, driver.Request{Tag: 3, Op: driver.OpSend})
+	if got := relay.next(); got.Status != driver.OK {
+		t.Fatalf("the chained request ended as %v", got.Status)
+	}
+	l := k.qa.life.Load()
+	for _, b := range l.chain.waiting[:cap(l.chain.waiting)] {
+		if b != nil {
+			t.Error("the chain keeps a bell that it has rung")
+		}
+	}
+	for _, w := range out.requester.backlog.items {
+		if w.after != nil {
+			t.Error("the backlog keeps what a request waited for")
+		}
+	}
+	for _, h := range []*host{c, relay, k.b, k.a} {
+		h.close()
+	}
+}

@@ -97,13 +97,14 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	return clock.Never, true
 }
 
-// connected reports how Connect ended. A connection that one side gave up is no connection for the other.
+// connected reports how Connect ended. A connection that one side gave up is no connection for the other: to a peer that
+// has become Ready meanwhile this end is gone, and says so in its phase before the peer is told.
 func (q *QueuePair) connected(status driver.Status) {
 	q.controls.connecting = false
 	q.reportControl(q.controls.connectTag, driver.OpConnect, status)
 	if status != driver.OK {
 		l := q.life.Load()
-		l.breakTo(phaseFailed)
+		l.breakTo(phaseOrphaned)
 		l.announceChained()
 		l.breakPeer(phaseOrphaned)
 	}

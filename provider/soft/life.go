@@ -65,6 +65,7 @@ func (l *life) ringChained() {
 	for _, b := range l.chain.waiting {
 		b.ring()
 	}
+	clear(l.chain.waiting) // a bell left behind the end would keep its completion queue
 	l.chain.waiting = l.chain.waiting[:0]
 }
 

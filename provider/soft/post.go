@@ -69,6 +69,7 @@ func (q *QueuePair) keep(r *driver.Request) {
 func (q *QueuePair) unkeep() *driver.Request {
 	b := &q.requester.backlog
 	w := b.front()
+	w.after = nil // the ring keeps its entries: they must not keep what they waited for
 	b.pop()
 	if b.count == 0 {
 		q.cq.owing--
