@@ -53,3 +53,60 @@ func TestABlockingCallGivesTheLoopBack(t *testing.T) {
 	port.After(time.Millisecond, 1)
 	check(fabric.RunUntil(func() bool { return m.ticks == 1 }, fabric.Now().Add(time.Minute)))
 }
+
+// A loop that always hands itself more to do does not stop virtual time.
+func TestTimePassesForABusyLoop(t *testing.T) {
+	fabric, p := newSimulated(t)
+	calls := 0
+	var again func()
+	again = func() {
+		if calls++; calls < 100_000 {
+			check(p.loop.Do(again))
+		}
+	}
+	check(p.loop.Do(again))
+	until := fabric.Now().Add(time.Microsecond)
+	check(fabric.Run(until))
+	if calls == 100_000 {
+		t.Errorf("%d calls within a microsecond", calls)
+	}
+	calls = 100_000 // enough
+	if fabric.Now() != until {
+		t.Errorf("Run ended at %v, want %v", fabric.Now(), until)
+	}
+}
+
+// panics is a machine that panics once.
+type panics struct {
+	port  loop.Port
+	steps int
+}
+
+func (p *panics) Step(*verbs.Completion) {
+	if p.steps++; p.steps == 1 {
+		p.port.After(time.Microsecond, 1)
+		panic("once")
+	}
+}
+
+// A program that recovers from a panic of its own machine may go on: the loop gets its next turn.
+func TestARecoveredPanicLosesNoTurn(t *testing.T) {
+	fabric, p := newSimulated(t)
+	m := &panics{}
+	var err error
+	m.port, err = p.loop.Add(m)
+	check(err)
+	m.port.After(time.Microsecond, 1)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("the machine did not panic")
+			}
+		}()
+		check(fabric.Run(fabric.Now().Add(time.Millisecond)))
+	}()
+	check(fabric.Run(fabric.Now().Add(time.Millisecond)))
+	if m.steps != 2 {
+		t.Errorf("%d steps, want 2", m.steps)
+	}
+}

@@ -198,7 +198,11 @@ func (f *Fabric) takeWakes() {
 	f.wakes.some.Store(false)
 	for _, c := range f.wakes.queues {
 		c.listed = false
-		c.want(f.now)
+		at := f.now
+		if c.runner != nil {
+			at = max(at, c.lastTurn+1) // never at the moment of its last turn, so that time passes
+		}
+		c.want(at)
 	}
 	f.wakes.queues = f.wakes.queues[:0]
 }

@@ -11,6 +11,7 @@ import (
 func (c *completionQueue) Drive(runner driver.Runner) {
 	c.runner = runner
 	if runner == nil || c.closed {
+		c.wantFront() // without the time that a driven loop needs to wake up
 		return
 	}
 	c.lastTurn = c.device.fabric.now
@@ -67,11 +68,9 @@ func (c *completionQueue) stepTurn(gen uint32) bool {
 		c.wantFront()
 		return due
 	}
+	defer c.wantMore() // also if the turn panics: a program that recovers gets its next turn
 	if due {
 		c.turn()
-	}
-	if !c.closed && c.runner != nil {
-		c.wantMore()
 	}
 	return due
 }
@@ -97,6 +96,9 @@ func (c *completionQueue) turn() {
 // wantMore asks for the next turn: for what the last one left over, and for the runner's own time. It is never at the
 // same moment, so that time passes even for a runner that always wants more.
 func (c *completionQueue) wantMore() {
+	if c.closed || c.runner == nil {
+		return
+	}
 	later := c.device.fabric.now + 1
 	if c.items.count > 0 {
 		c.want(max(c.items.front().at, later))

@@ -253,3 +253,28 @@ func TestGreedyRunner(t *testing.T) {
 		t.Errorf("%d turns in 50 ns", len(s.turns))
 	}
 }
+
+// Who takes a queue over from a driven loop sees a completion when it is there: the loop's time to wake up is not his.
+func TestTakingOverDoesNotWaitForTheWake(t *testing.T) {
+	f := newFabric(t, quiet())
+	a, b := newHost(t, f, NodeConfig{Name: "a", Wake: time.Millisecond}), newHost(t, f, NodeConfig{Name: "b"})
+	qa, qb := a.pair(), b.pair()
+	join(a, b, qa, qb)
+	a.queue.Drive(idler{})
+	start := f.now
+	_, err := qa.Post([]driver.Request{{Tag: 9, Op: driver.OpWrite}})
+	must(t, err)
+	must(t, f.RunUntil(func() bool { return a.queue.items.count > 0 }, clock.Never))
+	a.queue.Drive(nil)
+	must(t, a.queue.Wait(clock.Never, 0))
+	if took := f.now.Sub(start); took >= time.Millisecond {
+		t.Errorf("Wait saw the completion after %v", took)
+	}
+}
+
+// idler is a runner that does nothing.
+type idler struct{}
+
+func (idler) Turn() (int, error) { return 0, nil }
+func (idler) Next() clock.Time   { return clock.Never }
+func (idler) Scans() bool        { return false }
