@@ -28,7 +28,8 @@ type Device struct {
 	epoch    atomic.Uint32 // of the last life of any queue pair: a number that is used again never has an old epoch
 	locks    atomic.Uint64 // taken on the data path, other than those of completion queues
 	meetings meetings      // of queue pairs with peers of other processes
-	dialled  string        // what peers dial to reach the TCP lane; empty: they cannot
+	network  network
+	dialled  string // what peers dial to reach the TCP lane; empty: they cannot
 
 	// mu is taken after the lock of a completion queue, never before.
 	mu          sync.RWMutex
@@ -56,6 +57,9 @@ func New(config Config) (*Device, error) {
 		pairs:    make(map[uint32]*QueuePair),
 	}
 	d.meetings.open()
+	if err := d.openNetwork(); err != nil {
+		return nil, err
+	}
 	enlist(d)
 	return d, nil
 }
@@ -105,7 +109,9 @@ func (d *Device) Close() error {
 	if err := d.close(); err != nil {
 		return err
 	}
+	d.network.close()
 	d.meetings.close()
+	d.network.attend.close()
 	d.nic.close()
 	return nil
 }
@@ -130,6 +136,8 @@ func (d *Device) close() error {
 func (d *Device) Kill() {
 	delist(d)
 	d.nic.stop()
+	d.network.attend.stop()
+	d.network.hangUp()
 	d.mu.Lock()
 	d.killed = true
 	queues, pairs := slices.Collect(maps.Keys(d.queues)), slices.Collect(maps.Values(d.pairs))

@@ -8,6 +8,3 @@ import (
 func (d *Device) dialShared(context.Context, *life, address) (caller, error) {
 	return nil, errors.New("no shm yet")
 }
-func (d *Device) dialTCP(context.Context, *life, address) (caller, error) {
-	return nil, errors.New("no tcp yet")
-}

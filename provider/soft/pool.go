@@ -142,6 +142,10 @@ func (p *pool) ringWanting() {
 		l := q.life.Load()
 		if l.wanting.Load() != 0 {
 			l.wanting.Store(0)
+			if q.wire != nil {
+				q.wire.sayReady()
+				continue
+			}
 			l.peer.Load().bell.ring()
 		}
 	}

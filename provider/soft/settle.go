@@ -10,6 +10,7 @@ import (
 // once. Receives must wait until the peer has left the gate: it may be filling one.
 func (q *QueuePair) settle(l *life) bool {
 	q.flushBacklog(l.unanswered())
+	q.hangUp()
 	if !l.gate.empty() {
 		return false
 	}
@@ -83,6 +84,7 @@ func (q *QueuePair) flushReceive(slot uint32) {
 // hear what became of each.
 func (q *QueuePair) abandon(l *life) {
 	q.flushBacklog(l.unanswered())
+	q.hangUp()
 	q.reap(l)
 	q.flushReceives(l)
 	q.cq.done.withdraw(q.source)
