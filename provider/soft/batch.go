@@ -51,6 +51,9 @@ func (b *batch) add(piece []byte) int {
 func (b *batch) addPieces(p *pieces, n uint64) (added int) {
 	for n > 0 && b.count < len(b.pieces)-1 {
 		piece := p.next(n)
+		if len(piece) == 0 {
+			break // there is no more
+		}
 		b.add(piece)
 		p.skip(uint64(len(piece)))
 		n -= uint64(len(piece))

@@ -1,6 +1,7 @@
 package soft_test
 
 import (
+	"log/slog"
 	"testing"
 
 	"github.com/weft-fabric/weft/provider/soft"
@@ -12,7 +13,7 @@ import (
 func TestConformanceTCP(t *testing.T) {
 	verbstest.Run(t, func(verbstest.TB) verbstest.Lab {
 		return verbstest.Goroutines(verbstest.GoroutineConfig{
-			Open:         func() (driver.Device, error) { return soft.New(soft.Config{Lanes: soft.TCP}) },
+			Open:         func() (driver.Device, error) { return soft.New(soft.Config{Lanes: soft.TCP, Log: slog.Default()}) },
 			Kill:         func(d driver.Device) { d.(*soft.Device).Kill() },
 			Capabilities: wireCapabilities(),
 		})

@@ -89,7 +89,9 @@ func (w *wire) read(have *int) (n int, room uint64, errno syscall.Errno) {
 		return n, room, errno
 	}
 	straight := min(n, direct)
-	w.land(straight)
+	if straight > 0 {
+		w.land(straight)
+	}
 	*have += n - straight
 	used := w.digest(p.input[:*have])
 	*have = copy(p.input[:], p.input[used:*have])
@@ -245,6 +247,7 @@ func (w *wire) land(n int) {
 		}
 	case toReader:
 		if w.fetched += uint64(n); in.left == 0 && in.final {
+			in.sink = toNowhere
 			w.complete()
 		}
 	}

@@ -130,32 +130,41 @@ func (g *gathering) begin(h *header, from origin, short int) []byte {
 	return text[headerSize:]
 }
 
-// goOn adds the rest of the frame under way, and reports whether another may follow.
+// goOn adds the rest of the frame under way, and reports whether another may follow. A request whose memory has gone
+// meanwhile cannot be ended: then nothing can follow, and the request waits to be the oldest, and fails.
 func (g *gathering) goOn() bool {
 	out := &g.w.out
+	var from pieces
+	bulky := out.from == fromRequest && out.length > 0
+	if bulky && !g.openRequest(&from) {
+		return false
+	}
 	copy(g.b.write(len(out.front)), out.front)
 	f := g.b.begin(out.frame)
 	f.front, f.bulk = len(out.front), 0
 	switch {
-	case f.from == fromRequest:
-		var from pieces
-		if f.length > 0 && !g.openRequest(&from) {
-			g.b.reset()
-			return false
-		}
+	case bulky:
 		g.addBulk(f, &from)
 		g.passRequest(f.bulk)
-	case f.from == fromAnswer:
-		length := f.length
+	case out.from == fromRequest:
+		g.request++
+		g.offset = 0
+	case out.from == fromAnswer:
 		g.goOnReading(f)
-		f.length = length
 	}
-	return f.bulk == int(f.length)
+	return g.complete()
 }
 
-// addBulk adds as much of the frame's bytes as there is place for.
+// addBulk adds as much of the frame's bytes as from has, and as there is place for.
 func (g *gathering) addBulk(f *frame, from *pieces) {
 	f.bulk = g.b.addPieces(from, uint64(f.length))
+}
+
+// last returns the frame that was begun last, and gives it a bulk.
+func (g *gathering) last(length uint32) *frame {
+	f := &g.b.frames[g.b.framed-1]
+	f.length = length
+	return f
 }
 
 // addAnswers adds what the peer waits for.
@@ -184,7 +193,7 @@ func (g *gathering) addAnswer(a *answer) {
 	}
 	if h.length > shortPayload {
 		g.begin(&h, fromAnswer, 0)
-		g.addRead(&g.b.frames[g.b.framed-1], from[:h.length])
+		g.addRead(g.last(h.length), from[:h.length])
 		return
 	}
 	copyShort(g.begin(&h, fromAnswer, len(from)), from)
@@ -194,7 +203,6 @@ func (g *gathering) addAnswer(a *answer) {
 
 // addRead adds a long piece of an answer.
 func (g *gathering) addRead(f *frame, bytes []byte) {
-	f.length = uint32(len(bytes))
 	from := pieces{here: bytes}
 	g.addBulk(f, &from)
 	g.given += uint64(f.bulk)
@@ -221,15 +229,15 @@ func (g *gathering) readable(a *answer, from *[]byte) bool {
 	return false
 }
 
-// goOnReading adds the rest of a long piece of an answer. One that was begun must be ended, even if the Read was refused
+// goOnReading adds the rest of a piece of an answer. One that was begun must be ended, even if the Read was refused
 // meanwhile: with bytes that mean nothing.
 func (g *gathering) goOnReading(f *frame) {
-	var from []byte
 	if f.length == 0 {
 		g.answer++
 		g.given = 0
 		return
 	}
+	var from []byte
 	if !g.readable(g.w.reply.at(g.answer), &from) {
 		from = g.w.poller.zeros()
 	}

@@ -96,7 +96,7 @@ func (g *gathering) addRequest(entry *waiting) bool {
 	r := &entry.request
 	total := payload(r)
 	var from pieces
-	if total > 0 && !g.openRequest(&from) {
+	if r.Bytes() > 0 && !g.openRequest(&from) {
 		return false
 	}
 	h := header{op: frameOp(r.Op), sequence: g.w.acked + uint32(g.request), length: pieceOf(uint32(total - g.offset))}
@@ -115,8 +115,7 @@ func (g *gathering) addRequest(entry *waiting) bool {
 		return true
 	}
 	g.begin(&h, fromRequest, 0)
-	f := &g.b.frames[g.b.framed-1]
-	f.length = h.length
+	f := g.last(h.length)
 	g.addBulk(f, &from)
 	g.passRequest(f.bulk)
 	return true
@@ -205,9 +204,8 @@ func (w *wire) wrote(f *frame, bulk int) {
 
 // wroteAll is when a frame was written to its end.
 func (w *wire) wroteAll(f *frame) {
-	if w.out.under = false; w.out.ack != f.ack {
-		w.out.ack, w.out.turns = f.ack, 0
-	}
+	w.out.under = false
+	w.acknowledged(f.ack)
 	switch {
 	case f.op == framePong:
 		w.out.pong = false
@@ -216,8 +214,26 @@ func (w *wire) wroteAll(f *frame) {
 	case f.from == fromRequest:
 		w.wroteRequest(f)
 	case f.from == fromAnswer && f.length == 0:
-		refused := w.reply.at(0).op == frameNak
-		if w.reply.pop(); refused && w.life.breakTo(phaseFailed) {
+		w.answered(f)
+	}
+}
+
+// acknowledged is when the peer will hear that its requests below ack are done.
+func (w *wire) acknowledged(ack uint32) {
+	if w.out.ack != ack {
+		w.out.ack, w.out.turns = ack, 0
+	}
+}
+
+// answered is when an answer was written to its end. One that brings what was asked for acknowledges its request too; a
+// refusal ends the connection.
+func (w *wire) answered(f *frame) {
+	w.reply.pop()
+	switch f.op {
+	case frameRead, frameAtomic:
+		w.acknowledged(f.ack + 1)
+	case frameNak:
+		if w.life.breakTo(phaseFailed) {
 			w.life.announceChained()
 			w.q.enlist()
 		}
