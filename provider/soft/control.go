@@ -104,7 +104,10 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	switch {
 	case l.phase() == phaseFailed, l.phase() == phaseOver:
 		q.connected(driver.Flushed)
-	case p == nil && q.controls.awaited && clock.Real.Now() < q.controls.connectBy:
+	case q.wire != nil && !l.phase().broken():
+		l.moveTo(phaseConnecting, phaseReady)
+		q.connected(driver.OK)
+	case p == nil && !l.phase().broken() && q.controls.awaited && clock.Real.Now() < q.controls.connectBy:
 		return q.controls.connectBy, false
 	case l.phase().broken(), p == nil, p.phase().broken():
 		q.connected(driver.RetryExceeded)

@@ -11,6 +11,7 @@ import (
 // once. Receives must wait until the peer has left the gate: it may be filling one.
 func (q *QueuePair) settle(l *life) bool {
 	q.flushBacklog(l.unanswered())
+	q.hangUp()
 	if !l.gate.empty() {
 		return false
 	}
@@ -141,6 +142,7 @@ func (l *life) giveLater() {
 // hear what became of each.
 func (q *QueuePair) abandon(l *life) {
 	q.flushBacklog(l.unanswered())
+	q.hangUp()
 	q.reap(l)
 	q.flushReceives()
 	q.cq.done.withdraw(q.source)
