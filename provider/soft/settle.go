@@ -117,13 +117,13 @@ func (q *QueuePair) flushReceive(slot uint32) {
 }
 
 // retire ends a life that is settled: nobody looks at its words any more but peers that are late.
-func (q *QueuePair) retire(l *life) error {
+func (q *QueuePair) retire(l *life) {
 	q.domain.retire(l)
 	if t := l.tie.Load(); t != nil {
-		return t.retire(q)
+		t.retire()
+	} else {
+		l.giveLater()
 	}
-	l.giveLater()
-	return nil
 }
 
 // giveLater gives the words back when the last peer in this process has forgotten the life.
