@@ -116,32 +116,42 @@ func child() *exec.Cmd {
 // Each end can be a process of its own. The lane in this test does not lead from one process to another, so the tests
 // that pass are those of one end; and an end that is killed is gone.
 func TestOneProcessForEachEnd(t *testing.T) {
+	crew := verbstest.Processes(child, small(realTime))
 	alone := []string{"EndsConnectToThemselves", "CompletionQueueReservesRoom", "ChildrenCloseFirst", "TimersComeInOrder"}
-	verbstest.Run(t, func(verbstest.TB) verbstest.Lab {
-		return verbstest.Processes(child, small(realTime))
-	}, verbstest.Options{Only: alone})
+	verbstest.Run(t, crew.Lab, verbstest.Options{Only: alone})
 
-	lab := verbstest.Processes(child, small(realTime))
-	victim, err := lab.Open("victim", verbstest.EndConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := lab.Open("other", verbstest.EndConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	lab := crew.Lab(t)
+	victim, other := open(t, lab, "victim"), open(t, lab, "other")
 	if err := victim.Signal(verbstest.KillEnd); err != nil {
 		t.Error(err)
 	}
 	if _, err := victim.Do(verbstest.Inspect{}); err == nil {
 		t.Error("a killed process has answered")
 	}
+	if err := other.Signal(verbstest.StopEnd); err != nil {
+		t.Error(err)
+	}
+	if _, err := other.Do(verbstest.Inspect{}); err == nil {
+		t.Error("a stopped process has answered")
+	}
+	if err := other.Signal(verbstest.ContinueEnd); err != nil {
+		t.Error(err)
+	}
 	if _, err := other.Do(verbstest.Inspect{}); err != nil {
 		t.Error(err)
 	}
-	if err := lab.Close(); err != nil {
+	if err := errors.Join(lab.Close(), crew.Close()); err != nil {
 		t.Error(err)
 	}
+}
+
+func open(t *testing.T, lab verbstest.Lab, name string) verbstest.End {
+	t.Helper()
+	end, err := lab.Open(name, verbstest.EndConfig{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return end
 }
 
 // A hang is a failure that names what was waited for, on every kind of lab, and also at the other side of a pipe.

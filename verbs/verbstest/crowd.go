@@ -1,0 +1,102 @@
+package verbstest
+
+import "github.com/weft-fabric/weft/verbs"
+
+// This file is the scene of what goes wrong at one peer and must not be felt by another.
+
+// How the streams of a crowd look. A Write takes much longer than what is between two Writes, so that most signals come in
+// the middle of one.
+const (
+	crowdSlot  = 16 << 10
+	crowdSlots = 8
+	crowdDepth = 16 // requests of a stream under way
+	crowdPool  = 8  // shared receives
+	crowdBytes = 64 // of a message
+)
+
+// crowd is a hub with a bystander, whose traffic with the hub must go on whatever happens to others: messages into the
+// hub's shared receives, and Writes to the bystander.
+type crowd struct {
+	t              *T
+	hub, bystander *node
+	pool           int
+	sink           *flow
+	in, out        *flow // of the bystander, of the hub
+	side           *pair // the hub's, to the bystander
+}
+
+func (t *T) crowd() *crowd {
+	t.Helper()
+	c := &crowd{t: t, hub: t.open("hub"), bystander: t.open("bystander")}
+	c.pool = c.hub.do(OpenPool{Depth: crowdPool}).ID
+	c.sink = c.hub.sink(Sink{Pool: c.pool, Memory: c.hub.memory(crowdPool*crowdBytes, 0).id, Size: crowdBytes,
+		Window: crowdPool, Stamped: true})
+	var there *pair
+	c.side, there = c.hub.pair(OpenPair{Pool: c.pool}), c.bystander.pair(OpenPair{Access: verbs.RemoteAll})
+	t.connect(c.side, there)
+	m, mb := c.hub.memory(4096, 0), c.bystander.memory(16<<10, verbs.RemoteAll)
+	c.out = c.hub.stream(Stream{Pair: c.side.id, Memory: m.id,
+		Round: []verbs.Request{request(verbs.OpWrite, 0, m.span(0, 4096), mb.remote(8192, 4096))}})
+	c.in = c.bystander.stream(Stream{Pair: there.id, Memory: mb.id, Slots: 80, Stride: crowdBytes, Stamp: 1,
+		Round: []verbs.Request{request(verbs.OpSend, 0, mb.span(0, crowdBytes), verbs.RemoteSpan{})}})
+	return c
+}
+
+// undisturbed checks that the bystander's traffic goes on, both ways.
+func (c *crowd) undisturbed() {
+	c.t.Helper()
+	for _, f := range []*flow{c.in, c.out, c.sink} {
+		f.reaches(f.state().Rounds + 3*crowdPool)
+	}
+}
+
+// guest is an end that something will happen to, with a connection to the hub and memory at both sides.
+type guest struct {
+	crowd *crowd
+	node  *node
+	q, at *pair // its own, the hub's
+	m     *mem  // its own
+	there *mem  // the hub's: slots, and as much again for other operations
+}
+
+// guestMemory is for slots that a stream fills in turn, a few more for a source, and for other operations behind them.
+const guestMemory = 2 * (crowdDepth + 4) * crowdSlot
+
+func (c *crowd) guest(name string, config EndConfig) *guest {
+	c.t.Helper()
+	g := &guest{crowd: c, node: c.t.openWith(name, config)}
+	g.m = g.node.memory(guestMemory, verbs.RemoteAll)
+	g.there = c.hub.memory(guestMemory, verbs.RemoteAll)
+	g.q = g.node.pair(OpenPair{SendDepth: crowdDepth, ReceiveDepth: crowdPool, Access: verbs.RemoteAll})
+	g.at = c.hub.pair(OpenPair{SendDepth: crowdDepth, Pool: c.pool, Access: verbs.RemoteAll})
+	c.t.connect(g.q, g.at)
+	return g
+}
+
+// everything is a stream of rounds with every kind of operation, from one end of the connection to the other: a Write of a
+// slot first, then others that stay behind the slots.
+func everything(q *pair, from, to *mem) Stream {
+	const behind = guestMemory / 2
+	return Stream{Pair: q.id, Memory: from.id, Slots: crowdDepth + 4, Stride: crowdSlot, Stamp: slotStamp,
+		RemoteStride: crowdSlot, RemoteSlots: crowdSlots, Round: []verbs.Request{
+			request(verbs.OpWrite, 0, from.span(0, crowdSlot), to.remote(0, crowdSlot)),
+			request(verbs.OpRead, 0, from.span(behind, 4096), to.remote(behind, 4096)),
+			request(verbs.OpFetchAdd, 0, from.span(behind, 8), to.remote(behind, 8)),
+			request(verbs.OpCompareSwap, 0, from.span(behind, 8), to.remote(behind+8, 8)),
+			request(verbs.OpSend, 0, from.span(0, crowdBytes), verbs.RemoteSpan{}),
+		}}
+}
+
+// writes starts the guest's stream to the hub, which looks at its slots.
+func (g *guest) writes() (*flow, *watcher) {
+	g.crowd.t.Helper()
+	w := g.crowd.hub.watchSlots(WatchSlots{Memory: g.there.id, Stride: crowdSlot, Slots: crowdSlots})
+	return g.node.stream(everything(g.q, g.m, g.there)), w
+}
+
+// isGone waits until the hub has noticed that the guest is gone, and checks that nobody else has.
+func (g *guest) isGone() {
+	g.crowd.t.Helper()
+	g.at.untilState(verbs.Error)
+	g.crowd.undisturbed()
+}
