@@ -156,7 +156,7 @@ func (l *childLab) ask(c call) (answer, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var a answer
-	watchdog := time.AfterFunc(answerLimit, func() { l.cmd.Process.Kill() })
+	watchdog := time.AfterFunc(answerLimit, func() { _ = l.cmd.Process.Kill() }) // the answer then is an error
 	defer watchdog.Stop()
 	if err := l.out.Encode(&c); err != nil {
 		return a, fmt.Errorf("ask child: %w", err)

@@ -86,10 +86,11 @@ func (c *Crew) leave(m *member) error {
 }
 
 // kill ends the process, and waits for it: whatever it held is free then.
-func (m *member) kill() {
+func (m *member) kill() error {
 	m.isDead.Store(true)
-	m.cmd.Process.Kill()
-	m.cmd.Wait()
+	err := m.cmd.Process.Kill()
+	_ = m.cmd.Wait() // it says that the process was killed
+	return err
 }
 
 type processLab struct {
@@ -156,8 +157,7 @@ func (e *processEnd) Do(c Command) (Result, error) {
 func (e *processEnd) Signal(s Signal) error {
 	switch s {
 	case KillEnd:
-		e.member.kill()
-		return nil
+		return e.member.kill()
 	case StopEnd:
 		if err := e.member.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 			return fmt.Errorf("%s: stop: %w", e.name, err)

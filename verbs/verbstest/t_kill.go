@@ -16,7 +16,7 @@ var killTests = []Test{
 // moments are after how many rounds something shall happen to a stream: early, late, and each time somewhere else. In
 // virtual time a few must do: until a death is noticed, the bystander's whole traffic has to be simulated.
 func (t *T) moments(yield func(i int, rounds uint64) bool) {
-	n := t.can.Repeat
+	n := t.can.Repeat/2 + 1
 	if t.can.Has&ExactTime != 0 {
 		n = min(n, 5)
 	}
