@@ -12,6 +12,7 @@ const (
 	crowdDepth = 16 // requests of a stream under way
 	crowdPool  = 8  // shared receives
 	crowdBytes = 64 // of a message
+	sideDepth  = 2  // what the bystander's streams have under way: they shall go on, and leave time to others
 )
 
 // crowd is a hub with a bystander, whose traffic with the hub must go on whatever happens to others: messages into the
@@ -32,7 +33,8 @@ func (t *T) crowd() *crowd {
 	c.sink = c.hub.sink(Sink{Pool: c.pool, Memory: c.hub.memory(crowdPool*crowdBytes, 0).id, Size: crowdBytes,
 		Window: crowdPool, Stamped: true})
 	var there *pair
-	c.side, there = c.hub.pair(OpenPair{Pool: c.pool}), c.bystander.pair(OpenPair{Access: verbs.RemoteAll})
+	c.side = c.hub.pair(OpenPair{Pool: c.pool, SendDepth: sideDepth})
+	there = c.bystander.pair(OpenPair{Access: verbs.RemoteAll, SendDepth: sideDepth})
 	t.connect(c.side, there)
 	m, mb := c.hub.memory(4096, 0), c.bystander.memory(16<<10, verbs.RemoteAll)
 	c.out = c.hub.stream(Stream{Pair: c.side.id, Memory: m.id,
