@@ -24,7 +24,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) == "" {
 		leaktest.Main(m)
 	}
-	if err := verbstest.Serve(os.Stdin, os.Stdout, softLab(realTime, 0)); err != nil {
+	lab := softLab(realTime, 0)
+	if os.Getenv(pauseVariable) != "" {
+		lab = pausingLab()
+	}
+	if err := verbstest.Serve(os.Stdin, os.Stdout, lab); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -111,47 +115,6 @@ func child() *exec.Cmd {
 	cmd.Env = append(os.Environ(), childVariable+"=1", "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	return cmd
-}
-
-// Each end can be a process of its own. The lane in this test does not lead from one process to another, so the tests
-// that pass are those of one end; and an end that is killed is gone.
-func TestOneProcessForEachEnd(t *testing.T) {
-	crew := verbstest.Processes(child, small(realTime))
-	alone := []string{"EndsConnectToThemselves", "CompletionQueueReservesRoom", "ChildrenCloseFirst", "TimersComeInOrder"}
-	verbstest.Run(t, crew.Lab, verbstest.Options{Only: alone})
-
-	lab := crew.Lab(t)
-	victim, other := open(t, lab, "victim"), open(t, lab, "other")
-	if err := victim.Signal(verbstest.KillEnd); err != nil {
-		t.Error(err)
-	}
-	if _, err := victim.Do(verbstest.Inspect{}); err == nil {
-		t.Error("a killed process has answered")
-	}
-	if err := other.Signal(verbstest.StopEnd); err != nil {
-		t.Error(err)
-	}
-	if _, err := other.Do(verbstest.Inspect{}); err == nil {
-		t.Error("a stopped process has answered")
-	}
-	if err := other.Signal(verbstest.ContinueEnd); err != nil {
-		t.Error(err)
-	}
-	if _, err := other.Do(verbstest.Inspect{}); err != nil {
-		t.Error(err)
-	}
-	if err := errors.Join(lab.Close(), crew.Close()); err != nil {
-		t.Error(err)
-	}
-}
-
-func open(t *testing.T, lab verbstest.Lab, name string) verbstest.End {
-	t.Helper()
-	end, err := lab.Open(name, verbstest.EndConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return end
 }
 
 // A hang is a failure that names what was waited for, on every kind of lab, and also at the other side of a pipe.

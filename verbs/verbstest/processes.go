@@ -49,7 +49,7 @@ type member struct {
 	lab     *childLab
 	ends    int         // that are open
 	isDead  atomic.Bool // killed, and waited for
-	isSpent bool        // it must not serve again
+	isSpent bool        // it was told to pause: it serves but once
 }
 
 // hire returns an idle member, or starts one. One that shall pause by itself is started for that.
@@ -79,7 +79,7 @@ func (c *Crew) leave(m *member) error {
 		return nil
 	}
 	if m.isSpent {
-		return m.lab.end()
+		return m.lab.Close()
 	}
 	c.idle = append(c.idle, m)
 	return nil
@@ -219,10 +219,8 @@ func (e *processEnd) Close() error {
 			return err
 		}
 	}
-	err := e.End.Close()
-	e.member.isSpent = e.member.isSpent || err != nil
-	if err != nil {
-		err = fmt.Errorf("%s: %w", e.name, err)
+	if err := e.End.Close(); err != nil {
+		return errors.Join(fmt.Errorf("%s: %w", e.name, err), e.member.kill())
 	}
-	return errors.Join(err, e.crew.leave(e.member))
+	return e.crew.leave(e.member)
 }
