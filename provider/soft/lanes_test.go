@@ -27,7 +27,9 @@ func TestConformanceShmProcesses(t *testing.T) { testProcesses(t, soft.SharedMem
 
 func testGoroutines(t *testing.T, lanes soft.Lanes) {
 	need(t, lanes)
-	verbstest.Run(t, func(verbstest.TB) verbstest.Lab { return goroutines(lanes, capabilities()) }, verbstest.Options{})
+	c := capabilities()
+	c.QueuePairs = 500 // each may take a descriptor at both ends, which are in this process
+	verbstest.Run(t, func(verbstest.TB) verbstest.Lab { return goroutines(lanes, c) }, verbstest.Options{})
 }
 
 func testProcesses(t *testing.T, lanes soft.Lanes, has, hasNot verbstest.Capability) {
@@ -50,12 +52,12 @@ func testProcesses(t *testing.T, lanes soft.Lanes, has, hasNot verbstest.Capabil
 // through a pipe, and who is killed must be started, so budgets are small unless there is time.
 func amongProcesses() verbstest.Capabilities {
 	c := verbstest.Capabilities{Has: verbstest.Everything &^ (verbstest.ExactTime | verbstest.OwnNIC),
-		QueuePairs: 500, Peers: 50, Traffic: 256 << 20, Repeat: 6}
+		QueuePairs: 500, Peers: 50, Traffic: 256 << 20, Repeat: 6, Moments: 30}
 	if testing.Short() {
-		c.QueuePairs, c.Peers, c.Traffic, c.Repeat = 100, 20, 64<<20, 3
+		c.QueuePairs, c.Peers, c.Traffic, c.Repeat, c.Moments = 100, 20, 64<<20, 3, 10
 	}
 	if os.Getenv("WEFT_LONG") != "" {
-		c.QueuePairs, c.Peers, c.Traffic, c.Repeat = 9000, 1000, 0, 60
+		c.QueuePairs, c.Peers, c.Traffic, c.Repeat, c.Moments = 10_000, 1000, 0, 60, 1000
 	}
 	return c
 }

@@ -7,7 +7,7 @@ import "github.com/weft-fabric/weft/verbs"
 // How the streams of a crowd look. A Write takes much longer than what is between two Writes, so that most signals come in
 // the middle of one.
 const (
-	crowdSlot  = 16 << 10
+	crowdSlot  = 16 << 10 // bytes of a slot, unless a test wants more
 	crowdSlots = 8
 	crowdDepth = 16 // requests of a stream under way
 	crowdPool  = 8  // shared receives
@@ -57,18 +57,20 @@ type guest struct {
 	crowd *crowd
 	node  *node
 	q, at *pair // its own, the hub's
+	slot  int   // bytes of a Write
 	m     *mem  // its own
 	there *mem  // the hub's: slots, and as much again for other operations
 }
 
-// guestMemory is for slots that a stream fills in turn, a few more for a source, and for other operations behind them.
-const guestMemory = 2 * (crowdDepth + 4) * crowdSlot
+// size is of a guest's memories: slots that a stream fills in turn, a few more for a source, and as much again behind them
+// for other operations.
+func (g *guest) size() int { return 2 * (crowdDepth + 4) * g.slot }
 
-func (c *crowd) guest(name string, config EndConfig) *guest {
+func (c *crowd) guest(name string, slot int, config EndConfig) *guest {
 	c.t.Helper()
-	g := &guest{crowd: c, node: c.t.openWith(name, config)}
-	g.m = g.node.memory(guestMemory, verbs.RemoteAll)
-	g.there = c.hub.memory(guestMemory, verbs.RemoteAll)
+	g := &guest{crowd: c, node: c.t.openWith(name, config), slot: slot}
+	g.m = g.node.memory(g.size(), verbs.RemoteAll)
+	g.there = c.hub.memory(g.size(), verbs.RemoteAll)
 	g.q = g.node.pair(OpenPair{SendDepth: crowdDepth, ReceiveDepth: crowdPool, Access: verbs.RemoteAll})
 	g.at = c.hub.pair(OpenPair{SendDepth: crowdDepth, Pool: c.pool, Access: verbs.RemoteAll})
 	c.t.connect(g.q, g.at)
@@ -77,11 +79,11 @@ func (c *crowd) guest(name string, config EndConfig) *guest {
 
 // everything is a stream of rounds with every kind of operation, from one end of the connection to the other: a Write of a
 // slot first, then others that stay behind the slots.
-func everything(q *pair, from, to *mem) Stream {
-	const behind = guestMemory / 2
-	return Stream{Pair: q.id, Memory: from.id, Slots: crowdDepth + 4, Stride: crowdSlot, Stamp: slotStamp,
-		RemoteStride: crowdSlot, RemoteSlots: crowdSlots, Round: []verbs.Request{
-			request(verbs.OpWrite, 0, from.span(0, crowdSlot), to.remote(0, crowdSlot)),
+func (g *guest) everything(q *pair, from, to *mem) Stream {
+	behind := g.size() / 2
+	return Stream{Pair: q.id, Memory: from.id, Slots: crowdDepth + 4, Stride: g.slot, Stamp: slotStamp,
+		RemoteStride: uint64(g.slot), RemoteSlots: crowdSlots, Round: []verbs.Request{
+			request(verbs.OpWrite, 0, from.span(0, g.slot), to.remote(0, g.slot)),
 			request(verbs.OpRead, 0, from.span(behind, 4096), to.remote(behind, 4096)),
 			request(verbs.OpFetchAdd, 0, from.span(behind, 8), to.remote(behind, 8)),
 			request(verbs.OpCompareSwap, 0, from.span(behind, 8), to.remote(behind+8, 8)),
@@ -89,11 +91,20 @@ func everything(q *pair, from, to *mem) Stream {
 		}}
 }
 
-// writes starts the guest's stream to the hub, which looks at its slots.
-func (g *guest) writes() (*flow, *watcher) {
+// toHub and fromHub are such streams of the guest's and of the hub's.
+func (g *guest) toHub() Stream   { return g.everything(g.q, g.m, g.there) }
+func (g *guest) fromHub() Stream { return g.everything(g.at, g.there, g.m) }
+
+// watched lets the hub look at the slots that the guest writes.
+func (g *guest) watched() *watcher {
 	g.crowd.t.Helper()
-	w := g.crowd.hub.watchSlots(WatchSlots{Memory: g.there.id, Stride: crowdSlot, Slots: crowdSlots})
-	return g.node.stream(everything(g.q, g.m, g.there)), w
+	return g.crowd.hub.watchSlots(WatchSlots{Memory: g.there.id, Stride: g.slot, Slots: crowdSlots})
+}
+
+// target is a checksum of everything that the guest may write to.
+func (g *guest) target() uint64 {
+	g.crowd.t.Helper()
+	return g.there.checksum(0, g.size())
 }
 
 // isGone waits until the hub has noticed that the guest is gone, and checks that nobody else has.

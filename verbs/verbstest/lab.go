@@ -132,6 +132,7 @@ type Capabilities struct {
 	Peers      int   // how many devices can be connected to one; 0: 50
 	Traffic    int64 // bytes for the test that moves a lot; 0: a little more than 4 GiB
 	Repeat     int   // how often a test of chance repeats itself; 0: 20
+	Moments    int   // how often an end is killed or stopped somewhere in a stream; 0: 10
 }
 
 func (c Capabilities) withDefaults() Capabilities {
@@ -146,6 +147,9 @@ func (c Capabilities) withDefaults() Capabilities {
 	}
 	if c.Repeat == 0 {
 		c.Repeat = 20
+	}
+	if c.Moments == 0 {
+		c.Moments = 10
 	}
 	return c
 }

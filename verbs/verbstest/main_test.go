@@ -39,7 +39,8 @@ const realTime = verbstest.Everything &^ verbstest.ExactTime
 
 // small is a budget for tests of the suite itself.
 func small(has verbstest.Capability) verbstest.Capabilities {
-	return verbstest.Capabilities{Has: has &^ verbstest.Allocations, QueuePairs: 50, Traffic: 8 << 20, Repeat: 3}
+	return verbstest.Capabilities{Has: has &^ verbstest.Allocations, QueuePairs: 50, Traffic: 8 << 20, Repeat: 3,
+		Moments: 3}
 }
 
 // softLab is a lab of software NICs whose rules are broken as told.

@@ -52,10 +52,8 @@ type pausing struct {
 // before finds it with everything warm.
 func (c *crowd) pause(step string) *pausing {
 	c.t.Helper()
-	g := c.guest("writer", EndConfig{Pause: step})
-	p := &pausing{guest: g}
-	p.watcher = c.hub.watchSlots(WatchSlots{Memory: g.there.id, Stride: crowdSlot, Slots: crowdSlots})
-	p.begun = g.node.begin(everything(g.q, g.m, g.there))
+	g := c.guest("writer", crowdSlot, EndConfig{Pause: step})
+	p := &pausing{guest: g, watcher: g.watched(), begun: g.node.begin(g.toHub())}
 	g.node.signal(AwaitPause)
 	c.undisturbed()
 	return p
@@ -88,11 +86,11 @@ func (t *T) pausedRevocation(step string, revoke func(p *pausing)) {
 	c := t.crowd()
 	p := c.pause(step)
 	revoke(p)
-	before := wholeTarget(p.guest)
+	before := p.target()
 	c.undisturbed()
 	flow := p.goesOn()
 	p.wasRefused(flow)
-	if wholeTarget(p.guest) != before {
+	if p.target() != before {
 		t.Fatalf("the writer lost its access while it was paused, went on, and wrote")
 	}
 }
@@ -108,9 +106,7 @@ func testPauseRevokeMemory(t *T, step string) {
 func testPauseClose(t *T, step string) {
 	t.pausedRevocation(step, func(p *pausing) {
 		p.watcher.stop()
-		p.there.close()
-		p.there = p.crowd.hub.memory(guestMemory, verbs.RemoteAll)
-		p.there.fill(0, guestMemory, 5)
+		p.replaceTarget()
 	})
 }
 
@@ -130,8 +126,7 @@ func testPauseKilled(t *T, step string) {
 	other := t.open("other")
 	q := other.pair(OpenPair{SendDepth: crowdDepth})
 	t.connect(q, p.at)
-	m := other.memory(guestMemory, 0)
-	flow := other.stream(everything(q, m, p.there))
+	flow := other.stream(p.everything(q, other.memory(p.size(), 0), p.there))
 	flow.reaches(20)
 	flow.stop()
 	c.undisturbed()

@@ -13,14 +13,9 @@ var killTests = []Test{
 		Kill | SharedReceives, testTargetDiesAnywhere},
 }
 
-// moments are after how many rounds something shall happen to a stream: early, late, and each time somewhere else. In
-// virtual time a few must do: until a death is noticed, the bystander's whole traffic has to be simulated.
+// moments are after how many rounds something shall happen to a stream: early, late, and each time somewhere else.
 func (t *T) moments(yield func(i int, rounds uint64) bool) {
-	n := t.can.Repeat/2 + 1
-	if t.can.Has&ExactTime != 0 {
-		n = min(n, 5)
-	}
-	for i := range n {
+	for i := range t.can.Moments {
 		if !yield(i, uint64(i*i%67)) {
 			return
 		}
@@ -31,15 +26,15 @@ func (t *T) moments(yield func(i int, rounds uint64) bool) {
 func testWriterDiesAnywhere(t *T) {
 	c := t.crowd()
 	for i, rounds := range t.moments {
-		g := c.guest(name("writer", i), EndConfig{})
-		flow, watcher := g.writes()
+		g := c.guest(name("writer", i), crowdSlot, EndConfig{})
+		watcher, flow := g.watched(), g.node.stream(g.toHub())
 		flow.reaches(rounds)
 		g.node.signal(KillEnd)
 		g.isGone()
-		left := g.there.checksum(0, guestMemory)
+		left := g.target()
 		c.undisturbed()
 		watcher.stop()
-		if g.there.checksum(0, guestMemory) != left {
+		if g.target() != left {
 			t.Fatalf("writer %d has written after it was found dead", i)
 		}
 		g.at.reset()
@@ -51,9 +46,9 @@ func testWriterDiesAnywhere(t *T) {
 func testTargetDiesAnywhere(t *T) {
 	c := t.crowd()
 	for i, rounds := range t.moments {
-		g := c.guest(name("target", i), EndConfig{})
+		g := c.guest(name("target", i), crowdSlot, EndConfig{})
 		g.node.sink(Sink{Pair: g.q.id, Memory: g.m.id, Size: crowdBytes, Window: crowdPool})
-		flow := c.hub.stream(everything(g.at, g.there, g.m))
+		flow := c.hub.stream(g.fromHub())
 		flow.reaches(rounds)
 		g.node.signal(KillEnd)
 		if status := flow.fails(); status != verbs.RetryExceeded && status != verbs.Flushed {
