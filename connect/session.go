@@ -100,7 +100,18 @@ func (s *Session) greet(ctx context.Context, mine *greeting, which side) error {
 	default:
 		_ = s.wire.conn.Close()
 	}
+	if errors.Is(err, ErrPeerGone) {
+		err = fmt.Errorf("%w before it said who it is%s", err, s.tlsHint())
+	}
 	return err
+}
+
+// tlsHint is for a plain end: one that expects TLS leaves without a word.
+func (s *Session) tlsHint() string {
+	if _, ok := s.TLS(); ok {
+		return ""
+	}
+	return "; does it want TLS?"
 }
 
 func (s *Session) agree(mine, theirs *greeting, which side) (err error) {
