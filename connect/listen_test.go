@@ -39,6 +39,48 @@ func TestMoreSilentClientsThanSlots(t *testing.T) {
 	}
 }
 
+// stumbling is a listener that fails before it works.
+type stumbling struct {
+	net.Listener
+	failures []error
+}
+
+func (s *stumbling) Accept() (net.Conn, error) {
+	if len(s.failures) == 0 {
+		return s.Listener.Accept()
+	}
+	err := s.failures[0]
+	s.failures = s.failures[1:]
+	return nil, err
+}
+
+func listenStumbling(t *testing.T, seen refusals, failures ...error) *Listener {
+	t.Helper()
+	l, err := listen(testContext(t), "127.0.0.1:0", Options{OnRefused: func(err error) { seen <- err }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.listener = &stumbling{l.listener, failures}
+	l.start()
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+func TestAcceptGoesOnWhenFilesRunOut(t *testing.T) {
+	seen := newRefusals()
+	l := listenStumbling(t, seen, syscall.EMFILE, syscall.ECONNABORTED)
+	meetAt(t, l, Options{})
+	mustContain(t, seen.next(t), "too many open files")
+	mustContain(t, seen.next(t), "connection abort")
+}
+
+func TestAcceptSaysWhyItEnded(t *testing.T) {
+	l := listenStumbling(t, newRefusals(), errPlanned)
+	if _, err := l.Accept(testContext(t)); !errors.Is(err, errPlanned) {
+		t.Errorf("a listener that broke: %v", err)
+	}
+}
+
 func TestClientsThatNobodyAccepts(t *testing.T) {
 	l := listenFor(t, "127.0.0.1:0", Options{})
 	s, err := Dial(testContext(t), l.Address(), Options{})

@@ -1,8 +1,10 @@
 package connect
 
 import (
+	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/verbs"
@@ -96,6 +98,27 @@ func TestJoinNamesWhoFailed(t *testing.T) {
 		t.Errorf("the peer of a join that failed: %v", err)
 	}
 	mustContain(t, err, "connect queue pair 2 of 2")
+}
+
+// TestJoinOverhearsThePeer: an end that waits for a peer that gave up says why it did.
+func TestJoinOverhearsThePeer(t *testing.T) {
+	a, b := meet(t, "127.0.0.1:0", Options{}, Options{})
+	end, stranger := newEnd(t, EndConfig{}), newEnd(t, EndConfig{})
+	done := make(chan error, 1)
+	go func() {
+		_, err := b.Swap(testContext(t), Card{Addresses: []verbs.Address{stranger.Pairs[0].Address()}})
+		done <- errors.Join(err, b.CloseWith(errPlanned))
+	}()
+	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+	defer cancel()
+	_, err := end.Join(ctx, a, Card{})
+	if !errors.Is(err, ErrGaveUp) {
+		t.Errorf("the peer gave up, but Join says %v", err)
+	}
+	mustContain(t, err, "connect queue pair 1 of 1", errPlanned.Error())
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestJoinAClosedQueuePair(t *testing.T) {

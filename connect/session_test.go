@@ -55,6 +55,9 @@ func testFamily(t *testing.T, address string) {
 			t.Error("there is TLS that nobody asked for")
 		}
 	}
+	if a.LocalAddr().String() != b.RemoteAddr().String() {
+		t.Errorf("one end is at %v, the other sees it at %v", a.LocalAddr(), b.RemoteAddr())
+	}
 	atA, atB := mustSwap(t, a, b, Card{Note: []byte("from alice")}, Card{Note: []byte("from bob")})
 	if string(atA.Note) != "from bob" || string(atB.Note) != "from alice" {
 		t.Errorf("swapped %q and %q", atA.Note, atB.Note)

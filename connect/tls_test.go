@@ -7,6 +7,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"errors"
 	"math/big"
 	"net"
 	"testing"
@@ -86,6 +87,9 @@ func TestTLS(t *testing.T) {
 		mustContain(t, err, errPlanned.Error())
 		if err := <-done; err != nil {
 			t.Error(err)
+		}
+		if _, err := a.Swap(testContext(t), Card{}); !errors.Is(err, ErrClosed) {
+			t.Errorf("a closed session swaps: %v", err)
 		}
 	}
 	if dialler.TLS.ServerName != "" {
