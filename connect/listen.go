@@ -95,7 +95,8 @@ func (t target) listen(ctx context.Context) (net.Listener, func(), error) {
 func (l *Listener) Address() string { return text(l.listener.Addr()) }
 
 // Accept returns the next peer that has greeted. It waits until ctx ends; the timeout of Options is for the peers. Peers
-// that are turned away are no error: see Options.OnRefused. It fails with ErrClosed after Close.
+// that are turned away are no error: see Options.OnRefused. A peer that had to wait may have left: its first Swap says so.
+// Accept fails with ErrClosed after Close.
 func (l *Listener) Accept(ctx context.Context) (*Session, error) {
 	if ctx == nil {
 		return nil, fmt.Errorf("accept on %s: the context is nil: %w", l.Address(), ErrArgument)

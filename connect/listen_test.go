@@ -21,6 +21,37 @@ func TestSilentClientsBlockNobody(t *testing.T) {
 	meetAt(t, l, Options{})
 }
 
+// TestPendingClientsAreBounded: one more than maxPending is not even greeted, until a slot is free.
+func TestPendingClientsAreBounded(t *testing.T) {
+	l := listenFor(t, "127.0.0.1:0", Options{Timeout: patience})
+	silent := rawDial(t, l)
+	for range maxPending - 1 {
+		rawDial(t, l)
+	}
+	_, err := Dial(context.Background(), l.Address(), Options{Timeout: 50 * time.Millisecond})
+	checkSilent(t, err)
+	silent.Close()
+	done := make(chan error, 1)
+	go func() {
+		s, err := Dial(testContext(t), l.Address(), Options{Name: "patient"})
+		if err == nil {
+			err = s.Close()
+		}
+		done <- err
+	}()
+	for name := ""; name != "patient"; { // the one that did not wait may come first
+		s, err := l.Accept(testContext(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		name = s.Peer().Name
+		s.Close()
+	}
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+}
+
 // TestMoreSilentClientsThanSlots: they lose their slots by the timeout, and others get in.
 func TestMoreSilentClientsThanSlots(t *testing.T) {
 	l := listenFor(t, "127.0.0.1:0", Options{Timeout: 50 * time.Millisecond})
