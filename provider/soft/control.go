@@ -10,6 +10,8 @@ import (
 // controls is what a queue pair has under way besides data.
 type controls struct {
 	connecting bool
+	awaited    bool // the peer is in another process, and has not been met yet
+	meeting    appointment
 	connectTag driver.Tag
 	connectBy  clock.Time // when to give the peer up
 
@@ -31,26 +33,48 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	if err != nil {
 		return err
 	}
+	lanes, err := q.device.lanesTo(a)
+	if err != nil {
+		return err
+	}
 	if err := q.enter(); err != nil {
 		return err
 	}
 	defer q.cq.exit()
 	l := q.life.Load()
-	if q.pool.shared {
-		l.reach()
+	if err := q.exhibit(l, lanes); err != nil {
+		return err
 	}
 	if !l.moveTo(phaseNew, phaseConnecting) {
 		return fmt.Errorf("soft: queue pair %d is %v: Connect needs New", q.number, l.phase().state())
 	}
 	c := &q.controls
-	c.connecting, c.connectTag = true, tag
+	c.connecting, c.connectTag, c.awaited = true, tag, lanes != InProcess
 	c.connectBy = clock.Real.Now().Add(q.device.config.PeerTimeout)
-	if p := findLife(a); p != nil {
+	if c.awaited {
+		q.device.arrange(q, l, a, lanes)
+	} else if p := findLife(a); p != nil {
 		l.peer.Store(p)
 		p.bell.ring()
 	}
 	q.enlist()
 	return nil
+}
+
+// exhibit allocates what a peer is going to look at.
+func (q *QueuePair) exhibit(l *life, lanes Lanes) error {
+	if q.pool.shared || lanes.has(SharedMemory) {
+		if err := l.reach(); err != nil {
+			return err
+		}
+	}
+	if !lanes.has(SharedMemory) {
+		return nil
+	}
+	if _, err := q.cq.wakeFD(); err != nil {
+		return err
+	}
+	return q.pool.allocate()
 }
 
 // checkPeer parses the address of a peer, and refuses one that no Connect can reach. A queue pair is no peer of its own,
@@ -60,9 +84,6 @@ func (q *QueuePair) checkPeer(peer driver.Address) (address, error) {
 	switch {
 	case err != nil:
 		return a, err
-	case a.process != process.identity:
-		return a, fmt.Errorf("soft: connect to %s: it is in another process than %v: %w", peer, process.identity,
-			driver.ErrArgument)
 	case a.device == q.device.identity && a.number == q.number:
 		return a, fmt.Errorf("soft: connect to %s: a queue pair cannot connect to itself: %w", peer, driver.ErrArgument)
 	}
@@ -83,6 +104,11 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	switch {
 	case l.phase() == phaseFailed, l.phase() == phaseOver:
 		q.connected(driver.Flushed)
+	case q.wire != nil && !l.phase().broken():
+		l.moveTo(phaseConnecting, phaseReady)
+		q.connected(driver.OK)
+	case p == nil && !l.phase().broken() && q.controls.awaited && clock.Real.Now() < q.controls.connectBy:
+		return q.controls.connectBy, false
 	case l.phase().broken(), p == nil, p.phase().broken():
 		q.connected(driver.RetryExceeded)
 	case named == l:
@@ -101,6 +127,9 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 // has become Ready meanwhile this end is gone, and says so in its phase before the peer is told.
 func (q *QueuePair) connected(status driver.Status) {
 	q.controls.connecting = false
+	if q.controls.awaited {
+		q.device.meetings.forget(q.controls.meeting)
+	}
 	q.reportControl(q.controls.connectTag, driver.OpConnect, status)
 	if status != driver.OK {
 		l := q.life.Load()
@@ -159,9 +188,14 @@ func (q *QueuePair) settleReset(l *life) {
 		return
 	}
 	q.controls.resetting = false
-	q.domain.retire(l)
-	q.beginLife(q.device.nextEpoch())
-	q.reportControl(q.controls.resetTag, driver.OpReset, driver.OK)
+	status, err := driver.OK, q.retire(l)
+	if err == nil {
+		err = q.beginLife(q.device.nextEpoch())
+	}
+	if err != nil {
+		status = driver.Flushed // not carried out: there is no memory for another life
+	}
+	q.reportControl(q.controls.resetTag, driver.OpReset, status)
 }
 
 func (q *QueuePair) reportControl(tag driver.Tag, op driver.Op, status driver.Status) {
