@@ -34,7 +34,7 @@ type wire struct{ conn net.Conn }
 func (w wire) exchange(ctx context.Context, out []byte, read func() error) error {
 	defer w.guard(ctx)()
 	sent := make(chan error, 1)
-	w.runSend(out, sent)
+	go w.runSend(out, sent)
 	err := read()
 	if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
 		_ = w.conn.SetWriteDeadline(time.Now().Add(grace)) // the peer should hear us, but need not
