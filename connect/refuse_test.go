@@ -130,6 +130,7 @@ func TestBadFrames(t *testing.T) {
 		"256 spans announced":                    frame(kindCard, 1, 10, "\x00\x00\x00\x00\x00\x00\x00\x00\x01\x00"),
 		"a reason of 9999 bytes":                 frame(kindGoodbye, 0, 9999, ""),
 		"the peer gave up: because":              frame(kindGoodbye, 0, 7, "because"),
+		"the peer gave up: a [m":                 frame(kindGoodbye, 0, 4, "a\x1b[m"),
 	} {
 		t.Run(want, func(t *testing.T) { testBadFrame(t, sent, want) })
 	}

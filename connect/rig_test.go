@@ -16,6 +16,23 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 // patience bounds what should end by itself: a hang fails, a slow machine does not.
 const patience = time.Minute
 
+// forever is a timeout for what must end by something else.
+const forever = time.Hour
+
+// inTime returns what f does, and fails if f hangs.
+func inTime(t *testing.T, f func() error) error {
+	t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- f() }()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(patience):
+		t.Fatal("it hangs")
+		return nil
+	}
+}
+
 func testContext(t testing.TB) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)

@@ -182,14 +182,18 @@ func TestClose(t *testing.T) {
 }
 
 func TestCancelSwap(t *testing.T) {
-	a, b := meet(t, "127.0.0.1:0", Options{}, Options{})
+	a, b := meet(t, "127.0.0.1:0", Options{Timeout: forever}, Options{})
 	ctx, cancel := context.WithCancelCause(context.Background())
 	reason := errors.New("interrupted")
 	go func() {
 		_, _ = readCard(b.wire.conn, 1)
 		cancel(reason)
 	}()
-	if _, err := a.Swap(ctx, Card{}); !errors.Is(err, reason) {
+	err := inTime(t, func() error {
+		_, err := a.Swap(ctx, Card{})
+		return err
+	})
+	if !errors.Is(err, reason) {
 		t.Errorf("a cancelled swap: %v", err)
 	}
 	if _, err := b.Swap(testContext(t), Card{}); !errors.Is(err, ErrPeerGone) {
