@@ -66,20 +66,32 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// TestAnnouncedBytesCostNothing: a peer that announces much and sends little gets little memory.
-func TestAnnouncedBytesCostNothing(t *testing.T) {
-	announced := startFrame(kindCard, 1)
-	announced = append(announced[:5], 0, 0x90, 0, 0) // nine MiB will follow, it says
-	var before, after runtime.MemStats
-	runtime.ReadMemStats(&before)
-	const times = 100
-	for range times {
-		if _, err := readCard(io.MultiReader(bytes.NewReader(announced), bytes.NewReader(make([]byte, 100))), 1); err == nil {
-			t.Fatal("a card was read that is not there")
+// TestAnnouncementsCostNothing: a peer that announces much and sends little gets little memory.
+func TestAnnouncementsCostNothing(t *testing.T) {
+	some := make([]byte, 100)
+	bytesToCome := append(startFrame(kindCard, 1)[:5], 0, 0x90, 0, 0) // nine MiB
+	spansToCome := append(make([]byte, 2+4), 0, 1, 0, 0)              // MaxSpans
+	for name, read := range map[string]func() error{
+		"bytes": func() error {
+			_, err := readCard(io.MultiReader(bytes.NewReader(bytesToCome), bytes.NewReader(some)), 1)
+			return err
+		},
+		"spans": func() error {
+			_, err := decodeCard(append(spansToCome, some...))
+			return err
+		},
+	} {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		const times = 100
+		for range times {
+			if read() == nil {
+				t.Fatalf("%s were read that are not there", name)
+			}
 		}
-	}
-	runtime.ReadMemStats(&after)
-	if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 64<<10 {
-		t.Errorf("an empty announcement takes %d bytes of memory", each)
+		runtime.ReadMemStats(&after)
+		if each := (after.TotalAlloc - before.TotalAlloc) / times; each > 64<<10 {
+			t.Errorf("%s that do not come take %d bytes of memory", name, each)
+		}
 	}
 }
