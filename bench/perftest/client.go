@@ -2,7 +2,6 @@ package perftest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -32,13 +31,13 @@ func (c *Client) Run(ctx context.Context) error {
 	}
 	e, err := c.join(ctx, &c.Plan, sig)
 	if err != nil {
-		return errors.Join(ctx.Err(), err)
+		return both(ctx.Err(), err)
 	}
 	err = c.runs(ctx, e, sig)
 	if err == nil {
 		err = ctx.Err()
 	}
-	return errors.Join(err, e.close())
+	return both(err, e.close())
 }
 
 func (c *Client) runs(ctx context.Context, e *end, sig *signals) error {
@@ -80,7 +79,7 @@ func (c *Client) run(ctx context.Context, e *end, sig *signals, index int, run R
 	last = sig.stop.Load() || index == len(c.Plan.Runs())-1
 	theirs, failed := talk{c.Exchange}.round(ctx, "done", note{Failed: text(err), Last: last})
 	if err != nil || failed != nil {
-		return r, true, errors.Join(err, failed)
+		return r, true, both(err, failed)
 	}
 	r, err = c.result(run, tallies, used, theirs)
 	r.Partial = sig.stop.Load()

@@ -1,9 +1,9 @@
 package perftest
 
 import (
-	"errors"
 	"fmt"
 
+	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -21,7 +21,7 @@ func openEnd(device *verbs.Device, plan *Plan) (e *end, err error) {
 	e = &end{plan: plan}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, e.close())
+			err = both(err, e.close())
 		}
 	}()
 	if limit := device.Limits().MaxMessage; int64(plan.slot()) > int64(limit) {
@@ -92,7 +92,7 @@ func (e *end) addPair(w *worker) error {
 }
 
 // card is what the peer needs.
-func (e *end) card() (c Card) {
+func (e *end) card() (c connect.Card) {
 	c.Step = "connect"
 	for _, p := range e.pairs {
 		c.Addresses = append(c.Addresses, p.queue.Address())
@@ -102,7 +102,7 @@ func (e *end) card() (c Card) {
 }
 
 // connect joins the queue pairs with those of the peer's card.
-func (e *end) connect(theirs Card) error {
+func (e *end) connect(theirs connect.Card) error {
 	if len(theirs.Addresses) != len(e.pairs) || len(theirs.Spans) != len(e.pairs) {
 		return fmt.Errorf("the peer has %d queue pairs and %d spans, not %d", len(theirs.Addresses), len(theirs.Spans), len(e.pairs))
 	}
@@ -122,16 +122,16 @@ func (e *end) connect(theirs Card) error {
 func (e *end) close() error {
 	var failed error
 	for _, p := range e.pairs {
-		failed = errors.Join(failed, p.queue.Close())
+		failed = both(failed, p.queue.Close())
 	}
 	if e.memory != nil {
-		failed = errors.Join(failed, e.memory.Close())
+		failed = both(failed, e.memory.Close())
 	}
 	for _, w := range e.workers {
-		failed = errors.Join(failed, w.queue.Close())
+		failed = both(failed, w.queue.Close())
 	}
 	if e.domain != nil {
-		failed = errors.Join(failed, e.domain.Close())
+		failed = both(failed, e.domain.Close())
 	}
 	return failed
 }

@@ -6,20 +6,13 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weft-fabric/weft/verbs"
+	"github.com/weft-fabric/weft/connect"
 )
 
-// Card is what one side gives the other in a round.
-type Card struct {
-	Step      string
-	Addresses []verbs.Address
-	Spans     []verbs.RemoteSpan
-	Note      []byte
-}
-
-// Exchange is how the sides talk beside the queue pairs: each gives a card and gets the other's.
+// Exchange is how the sides talk beside the queue pairs: each gives a card and gets the other's. A connect.Session is
+// one.
 type Exchange interface {
-	Swap(ctx context.Context, mine Card) (theirs Card, err error)
+	Swap(ctx context.Context, mine connect.Card) (theirs connect.Card, err error)
 }
 
 // note is what a side says in a round, apart from addresses and spans.
@@ -41,11 +34,11 @@ type talk struct{ exchange Exchange }
 // round swaps notes, and fails if the peer has failed. It goes on after ctx is done, because an interrupted client still
 // says good-bye.
 func (t talk) round(ctx context.Context, step string, mine note) (note, error) {
-	_, theirs, err := t.cards(ctx, Card{Step: step}, mine)
+	_, theirs, err := t.cards(ctx, connect.Card{Step: step}, mine)
 	return theirs, err
 }
 
-func (t talk) cards(ctx context.Context, mine Card, said note) (theirs Card, heard note, err error) {
+func (t talk) cards(ctx context.Context, mine connect.Card, said note) (theirs connect.Card, heard note, err error) {
 	if mine.Note, err = json.Marshal(said); err != nil {
 		return theirs, heard, err
 	}
@@ -63,6 +56,17 @@ func (t talk) cards(ctx context.Context, mine Card, said note) (theirs Card, hea
 	return theirs, heard, nil
 }
 
+// both joins two errors, of which each may be nil, in one line.
+func both(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return fmt.Errorf("%w; %w", a, b)
+}
+
 // text is the message of an error, or nothing.
 func text(err error) string {
 	if err == nil {
@@ -73,17 +77,17 @@ func text(err error) string {
 
 // NewPipe makes the two ends of an Exchange within a process.
 func NewPipe() (a, b Exchange) {
-	forth, back := make(chan Card, 1), make(chan Card, 1)
+	forth, back := make(chan connect.Card, 1), make(chan connect.Card, 1)
 	return pipe{forth, back}, pipe{back, forth}
 }
 
 type pipe struct {
-	send    chan<- Card
-	receive <-chan Card
+	send    chan<- connect.Card
+	receive <-chan connect.Card
 }
 
 // Swap implements Exchange.
-func (p pipe) Swap(ctx context.Context, mine Card) (theirs Card, err error) {
+func (p pipe) Swap(ctx context.Context, mine connect.Card) (theirs connect.Card, err error) {
 	select {
 	case p.send <- mine:
 	case <-ctx.Done():

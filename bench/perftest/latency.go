@@ -45,14 +45,16 @@ func (w *worker) budget() budget {
 // measureLatency makes one message after the other, with the pairs in turn.
 func (w *worker) measureLatency(t *tally) error {
 	message := w.messageOf()
-	warm := w.warmUp()
-	start := clock.Real.Now()
-	for now := start; t.all == 0 || !warm.spent(now); now = clock.Real.Now() {
-		if err := w.messages(message, t, 1); err != nil {
-			return err
-		}
+	t.batch = 1
+	if err := w.messages(message, t, 1); err != nil {
+		return err
 	}
-	t.batch = w.batch(clock.Real.Now().Sub(start), t.all)
+	if err := w.sample(message, t, w.warmUp()); err != nil {
+		return err
+	}
+	t.batch = w.batch(t.histogram)
+	t.histogram.Reset()
+	t.messages = 0
 	return w.sample(message, t, w.budget())
 }
 
@@ -91,12 +93,15 @@ func (w *worker) messages(message func(*pair) error, t *tally, n int) error {
 }
 
 // batch is how many messages a sample has: one, unless reading the clock would count.
-func (w *worker) batch(took time.Duration, messages int64) int {
-	const enough, most = time.Microsecond, 64
+func (w *worker) batch(warm *hdrhistogram.Histogram) int {
+	const enough, most = int64(time.Microsecond), 64
 	if w.end.plan.Batch > 0 {
 		return w.end.plan.Batch
 	}
-	each := max(1, took/time.Duration(messages))
+	each := warm.ValueAtQuantile(50)
+	if each == 0 {
+		return 1 // there was no warm-up
+	}
 	return int(min(most, (enough+each-1)/each))
 }
 

@@ -2,7 +2,6 @@ package perftest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 )
 
@@ -22,17 +21,17 @@ func (s *Server) Serve(ctx context.Context) error {
 	plan, err := accept(theirs)
 	if err != nil {
 		_, failed := talk{s.Exchange}.round(ctx, "connect", note{Failed: text(err)})
-		return errors.Join(err, failed)
+		return both(err, failed)
 	}
 	e, err := s.join(ctx, plan, sig)
 	if err != nil {
-		return errors.Join(ctx.Err(), err)
+		return both(ctx.Err(), err)
 	}
 	err = s.runs(ctx, e, plan, sig)
 	if err == nil {
 		err = ctx.Err()
 	}
-	return errors.Join(err, e.close())
+	return both(err, e.close())
 }
 
 // accept looks at a plan, which came from a stranger.
@@ -73,7 +72,7 @@ func (s *Server) run(ctx context.Context, e *end, sig *signals, index int, run R
 	}
 	mine.CPU = int64(used)
 	theirs, failed := talk{s.Exchange}.round(ctx, "done", mine)
-	return theirs.Last, errors.Join(err, failed)
+	return theirs.Last, both(err, failed)
 }
 
 // wait is how the server waits in a run. Who only lends memory sleeps, unless the NIC's work needs it.

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -77,7 +78,7 @@ func firstCause(failed []error) error {
 			return err
 		}
 	}
-	return errors.Join(failed...)
+	return failed[0]
 }
 
 // bind binds the calling goroutine to a thread, and that to a core, if there is a choice of cores.
@@ -113,31 +114,30 @@ func processTime() time.Duration {
 }
 
 // join opens this side, and connects it with the other.
-func (s *Side) join(ctx context.Context, plan *Plan, sig *signals) (e *end, err error) {
+func (s *Side) join(ctx context.Context, plan *Plan, sig *signals) (*end, error) {
 	e, failed := openEnd(s.Device, plan)
-	card := Card{Step: "connect"}
-	if failed == nil {
-		card = e.card()
-		defer func() {
-			if err != nil {
-				err = errors.Join(err, e.close())
-			}
-		}()
+	if failed != nil {
+		_, _, err := talk{s.Exchange}.cards(ctx, connect.Card{Step: "connect"}, note{Failed: text(failed)})
+		return nil, both(failed, err)
 	}
-	theirs, _, err := talk{s.Exchange}.cards(ctx, card, note{Failed: text(failed)})
+	theirs, _, err := talk{s.Exchange}.cards(ctx, e.card(), note{})
+	if err != nil {
+		return nil, both(err, e.close())
+	}
+	failed = s.connect(e, theirs, sig)
+	_, err = talk{s.Exchange}.round(ctx, "connected", note{Failed: text(failed)})
 	if failed != nil || err != nil {
-		return nil, errors.Join(failed, err)
+		return nil, both(both(failed, err), e.close())
 	}
+	return e, nil
+}
+
+func (s *Side) connect(e *end, theirs connect.Card, sig *signals) error {
 	if err := e.connect(theirs); err != nil {
-		return nil, err
+		return err
 	}
-	err = s.each(e, sig, func(_ int, w *worker) error {
+	return s.each(e, sig, func(_ int, w *worker) error {
 		w.prepare(Run{Size: 1}, Hybrid, s.Served, sig)
 		return w.connect()
 	})
-	if err != nil {
-		return nil, fmt.Errorf("connect: %w", err)
-	}
-	_, err = talk{s.Exchange}.round(ctx, "connected", note{})
-	return e, err
 }

@@ -88,13 +88,13 @@ func (w *worker) book(c *verbs.Completion) error {
 	return nil
 }
 
-// explain makes an error of a completion. A flushed receive means that the peer has closed its end.
+// explain makes an error of a completion. A receive is flushed when the peer has closed its end, or has died.
 func (w *worker) explain(c *verbs.Completion) error {
 	err := verbs.CompletionError(c)
-	if c.Status == verbs.Flushed || c.Status == verbs.RetryExceeded {
-		return fmt.Errorf("queue pair %d: %w: the peer has ended or cannot be reached any more", w.pairs[c.Tag].number, err)
+	if c.Status == verbs.Flushed {
+		return fmt.Errorf("the peer has ended: %w", err)
 	}
-	return fmt.Errorf("queue pair %d: %w", w.pairs[c.Tag].number, err)
+	return err
 }
 
 // idle waits for completions as the plan says. It may return early.

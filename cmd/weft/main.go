@@ -68,7 +68,7 @@ needs no hardware and in a deterministic simulator; shared memory, TCP and real 
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; '%s --help' lists the flags", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newVersion(), newDemo())
+	root.AddCommand(newVersion(), newDemo(), newPerf(), newDoctor())
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultCompletionCmd("completion")
 	beStrict(root)

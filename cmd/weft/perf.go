@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/bench/perftest"
+)
+
+// perfAddress is where a server waits if nothing else is said.
+const perfAddress = "127.0.0.1:7471"
+
+// perfOptions are the flags of weft perf, as they were given.
+type perfOptions struct {
+	serve, connect           string
+	local, once, child       bool
+	provider, size, wait     string
+	measure, pin             string
+	all, plain, asJSON, mute bool
+	plan                     perftest.Plan
+}
+
+func newPerf() *cobra.Command {
+	o := &perfOptions{}
+	cmd := &cobra.Command{
+		Use:   "perf [operation…]",
+		Short: "Measure latency, bandwidth and message rate between two processes",
+		Long: `Measures verbs between a client and a server: write, read, send, writeimm, fetch-add, compare-swap, or atomic for
+the last two; without a name write. What perftest is for libibverbs.
+
+Latency of write, send and writeimm is half of a ping-pong (write polls memory for the answer, the others wait for
+completions); of read and the atomics it is from post to completion. Bandwidth keeps --depth messages under way;
+for the message rate raise --list and --quiet-every. After it the target's bytes are compared: "verified".`,
+		Example: `  weft perf --local                                  both sides here, over shared memory
+  weft perf --local --provider tcp send --size 8
+  weft perf --local write --size 8 --measure bandwidth --list 32 --quiet-every 64
+  weft perf --serve                                  in one window, and in another:
+  weft perf --connect 127.0.0.1:7471 read --all`,
+		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
+	}
+	o.addFlags(cmd)
+	return cmd
+}
+
+func (o *perfOptions) addFlags(cmd *cobra.Command) {
+	f, p := cmd.Flags(), &o.plan
+	f.StringVar(&o.serve, "serve", "", "wait for clients, at host:port, unix:/path or unix:@name ("+perfAddress+")")
+	f.Lookup("serve").NoOptDefVal = perfAddress
+	f.StringVar(&o.connect, "connect", "", "measure with the server at this address")
+	f.BoolVar(&o.local, "local", false, "measure with a server that is started here for it")
+	f.BoolVar(&o.once, "once", false, "with --serve: end after one client")
+	f.StringVar(&o.provider, "provider", "", "auto, inproc (with --local), shm or tcp; also by WEFT_PROVIDER (auto)")
+	f.StringVar(&o.size, "size", "8,4KiB,1MiB", "bytes of a message, such as 8, 4KiB or 1KiB..1MiB, which doubles")
+	f.BoolVar(&o.all, "all", false, "all sizes from 1 B to 64 MiB")
+	f.StringVar(&o.measure, "measure", "latency,bandwidth", "latency, bandwidth or both")
+	f.IntVar(&p.Depth, "depth", 128, "requests under way on a queue pair, for bandwidth")
+	f.IntVar(&p.List, "list", 1, "requests handed to the NIC at a time, for bandwidth")
+	f.IntVar(&p.QuietEvery, "quiet-every", 1, "one completion for so many requests, for bandwidth")
+	f.IntVar(&p.Pairs, "pairs", 0, "queue pairs, divided among the threads (one a thread)")
+	f.IntVar(&p.Threads, "threads", 1, "threads of either side, each with a completion queue of its own")
+	f.Int64Var(&p.Iterations, "iterations", 0, "messages of each thread in a row of the table, instead of --duration")
+	f.DurationVar(&p.Duration, "duration", 500*time.Millisecond, "how long a row of the table is measured")
+	f.DurationVar(&p.WarmUp, "warm-up", 50*time.Millisecond, "how long a row is warmed up; one message at least")
+	f.IntVar(&p.Batch, "batch", 0, "messages of a latency sample (0: one, or as many as take 1 µs)")
+	f.StringVar(&o.wait, "wait", "polling", "how to wait for completions: polling, sleeping or hybrid")
+	f.StringVar(&o.pin, "pin", "", "bind threads to these cores, such as 0,1 or 0-3; with --local the client's first")
+	f.BoolVar(&o.plain, "plain", false, "allow addresses beyond this host, without encryption")
+	f.BoolVar(&o.asJSON, "json", false, "print one JSON object; with --serve one event a line")
+	f.BoolVarP(&o.mute, "quiet", "q", false, "no progress line")
+	f.BoolVar(&o.child, "child", false, "end when standard input ends")
+	_ = f.MarkHidden("child")
+	cmd.MarkFlagsMutuallyExclusive("serve", "connect", "local")
+	cmd.MarkFlagsMutuallyExclusive("size", "all")
+	cmd.MarkFlagsMutuallyExclusive("iterations", "duration")
+	o.addCompletions(cmd)
+}
+
+func (o *perfOptions) addCompletions(cmd *cobra.Command) {
+	cmd.ValidArgs = append([]string{"atomic"}, perftest.Operations...)
+	for flag, words := range map[string][]string{"provider": providerNames(), "wait": perftest.Waits, "measure": perftest.Measures} {
+		// It fails only for a flag that does not exist.
+		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	}
+}
+
+// run chooses the role.
+func (o *perfOptions) run(cmd *cobra.Command, args []string) error {
+	set, err := o.settings(cmd, args)
+	if err != nil {
+		return usageError{err}
+	}
+	switch {
+	case o.serve != "":
+		return serve(cmd.Context(), set)
+	case o.connect != "":
+		return set.measured(cmd.Context(), func(ctx context.Context, m *meter) error { return dialServer(ctx, set, m, o.connect, false) })
+	case set.provider.lane == "inproc":
+		return set.measured(cmd.Context(), func(ctx context.Context, m *meter) error { return measureInProcess(ctx, set, m) })
+	}
+	return set.measured(cmd.Context(), func(ctx context.Context, m *meter) error { return measureWithChild(ctx, set, m) })
+}
+
+// isUsage makes a usage error of what only the command line can have caused.
+func isUsage(err error) error {
+	if errors.Is(err, perftest.ErrPlan) {
+		return usageError{err}
+	}
+	return err
+}
+
+// providerWord is what was asked for, and by what, for messages.
+func (o *perfOptions) providerWord() (word, by string) {
+	if o.provider != "" {
+		return o.provider, "--provider"
+	}
+	if word := os.Getenv("WEFT_PROVIDER"); word != "" {
+		return word, "WEFT_PROVIDER"
+	}
+	return "auto", "--provider"
+}
+
+// checkRole sees that there is one role and that it fits the rest.
+func (o *perfOptions) checkRole(cmd *cobra.Command, lane string) error {
+	changed := cmd.Flags().Changed
+	switch {
+	case o.serve == "" && o.connect == "" && !o.local:
+		return fmt.Errorf("whom to measure with? Say --local, or --serve on one side and --connect ADDRESS on the other")
+	case changed("serve") && o.serve == "", changed("connect") && o.connect == "":
+		return fmt.Errorf("an address is empty: write host:port, unix:/path or unix:@name")
+	case lane == "inproc" && !o.local:
+		return fmt.Errorf("provider inproc is within one process: it needs --local")
+	case o.once && o.serve == "":
+		return fmt.Errorf("--once is for --serve")
+	}
+	if o.serve == "" {
+		return nil
+	}
+	for _, flag := range strings.Fields("size all measure depth list quiet-every pairs threads iterations duration warm-up batch wait") {
+		if changed(flag) {
+			return fmt.Errorf("--%s is said by the client, not with --serve", flag)
+		}
+	}
+	return nil
+}
