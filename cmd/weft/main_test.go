@@ -4,13 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main() // exits
+	}
+	leaktest.Main(m)
+}
 
 // weft runs one command line.
 func weft(args ...string) (status int, out, errs string) {

@@ -75,9 +75,6 @@ func (o *perfOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVarP(&o.mute, "quiet", "q", false, "no progress line")
 	f.BoolVar(&o.child, "child", false, "end when standard input ends")
 	_ = f.MarkHidden("child")
-	cmd.MarkFlagsMutuallyExclusive("serve", "connect", "local")
-	cmd.MarkFlagsMutuallyExclusive("size", "all")
-	cmd.MarkFlagsMutuallyExclusive("iterations", "duration")
 	o.addCompletions(cmd)
 }
 
@@ -128,11 +125,16 @@ func (o *perfOptions) providerWord() (word, by string) {
 // checkRole sees that there is one role and that it fits the rest.
 func (o *perfOptions) checkRole(cmd *cobra.Command, lane string) error {
 	changed := cmd.Flags().Changed
+	for _, group := range []string{"serve connect local", "size all", "iterations duration"} {
+		if err := atMostOne(cmd, strings.Fields(group)); err != nil {
+			return err
+		}
+	}
 	switch {
-	case o.serve == "" && o.connect == "" && !o.local:
-		return fmt.Errorf("whom to measure with? Say --local, or --serve on one side and --connect ADDRESS on the other")
 	case changed("serve") && o.serve == "", changed("connect") && o.connect == "":
 		return fmt.Errorf("an address is empty: write host:port, unix:/path or unix:@name")
+	case o.serve == "" && o.connect == "" && !o.local:
+		return fmt.Errorf("whom to measure with? Say --local, or --serve on one side and --connect ADDRESS on the other")
 	case lane == "inproc" && !o.local:
 		return fmt.Errorf("provider inproc is within one process: it needs --local")
 	case o.once && o.serve == "":
@@ -144,6 +146,21 @@ func (o *perfOptions) checkRole(cmd *cobra.Command, lane string) error {
 	for _, flag := range strings.Fields("size all measure depth list quiet-every pairs threads iterations duration warm-up batch wait") {
 		if changed(flag) {
 			return fmt.Errorf("--%s is said by the client, not with --serve", flag)
+		}
+	}
+	return nil
+}
+
+// atMostOne refuses flags that exclude each other.
+func atMostOne(cmd *cobra.Command, flags []string) error {
+	given := ""
+	for _, flag := range flags {
+		switch {
+		case !cmd.Flags().Changed(flag):
+		case given != "":
+			return fmt.Errorf("--%s and --%s exclude each other: leave one out", given, flag)
+		default:
+			given = flag
 		}
 	}
 	return nil

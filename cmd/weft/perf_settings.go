@@ -1,14 +1,15 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/bench/perftest"
 	"github.com/weft-fabric/weft/internal/units"
@@ -127,27 +128,31 @@ func parseMeasures(text string) ([]perftest.Measure, error) {
 	return all, nil
 }
 
-// maxCores bounds the list of --pin.
-const maxCores = 1024
-
-// parseCores reads numbers and ranges of cores: 0,2-3.
+// parseCores reads numbers and ranges of cores: 0,2-3. They must be there.
 func parseCores(text string) ([]int, error) {
 	if text == "" {
 		return nil, nil
 	}
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		return nil, fmt.Errorf("read which cores there are: %w", err)
+	}
 	var cores []int
 	for part := range strings.SplitSeq(text, ",") {
 		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
 		from, err := strconv.ParseUint(first, 10, 16)
-		to := from
-		if err == nil && isRange {
-			to, err = strconv.ParseUint(last, 10, 16)
+		to, failed := strconv.ParseUint(last, 10, 16)
+		if err != nil || failed != nil || to < from {
+			return nil, errors.New("write cores as 0,1 or 0-3")
 		}
-		if err != nil || to < from || to >= maxCores {
-			return nil, fmt.Errorf("write cores as 0,1 or 0-3; this machine has 0 to %d", runtime.NumCPU()-1)
-		}
-		for core := from; core <= to && len(cores) < maxCores; core++ {
-			cores = append(cores, int(core))
+		for core := int(from); core <= int(to); core++ {
+			if !allowed.IsSet(core) {
+				return nil, fmt.Errorf("there is no core %d that this process may use; it may use %d of them", core, allowed.Count())
+			}
+			cores = append(cores, core)
 		}
 	}
 	return cores, nil

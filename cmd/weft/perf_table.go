@@ -119,9 +119,10 @@ func (m *meter) row(r perftest.Result) {
 	} else {
 		m.printf(" %9s %9s %11d", units.Digits(r.Rate.GigabytesPerSecond), units.Digits(r.Rate.MessagesPerSecond/1e6), r.Messages)
 	}
-	m.printf("  %16s", nanoseconds(r.CPU.Client))
-	if !m.together {
-		m.printf(" %10s", nanoseconds(r.CPU.Server))
+	if m.together {
+		m.printf("  %19s", nanoseconds(r.CPU.Client))
+	} else {
+		m.printf("  %15s %10s", nanoseconds(r.CPU.Client), nanoseconds(r.CPU.Server))
 	}
 	if r.Verified {
 		m.printf("  verified")
@@ -147,8 +148,8 @@ func nanoseconds(ns float64) string {
 func (m *meter) finish(failed error) error {
 	if !m.asJSON {
 		if m.batched {
-			m.printf("\nReading the clock takes %s ns. Where that would count, a sample is the mean of a batch of messages.\n",
-				units.Digits(m.report.ClockCost))
+			m.printf("\nReading the clock takes %.0f ns. Where that counts, a sample is the mean of a batch of messages.\n",
+				m.report.ClockCost)
 		}
 		return m.err
 	}
