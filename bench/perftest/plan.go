@@ -35,6 +35,7 @@ const (
 	maxBatch   = 1 << 20
 	maxTime    = 24 * time.Hour
 	maxMemory  = 4 << 30 // of either side, in bytes
+	maxPosted  = 1 << 21 // requests of all pairs
 )
 
 // ErrPlan is what a plan that cannot be carried out fails with.
@@ -57,7 +58,14 @@ func (p *Plan) Validate() error {
 			return fmt.Errorf("%s %d %w: it is between %d and %d", limit.name, limit.value, ErrPlan, limit.least, limit.most)
 		}
 	}
-	return errors.Join(p.validateTimes(), p.validateRuns())
+	if p.Pairs*p.Depth > maxPosted {
+		return fmt.Errorf("%d pairs of depth %d %w: lower one of them, to at most %d requests together", p.Pairs, p.Depth, ErrPlan,
+			maxPosted)
+	}
+	if err := p.validateTimes(); err != nil {
+		return err
+	}
+	return p.validateRuns()
 }
 
 func (p *Plan) validateTimes() error {

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/verbs"
@@ -130,6 +132,7 @@ func (w *worker) rest() error {
 		return errAborted
 	}
 	runtime.Gosched()
+	_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // the peer may wait for this core
 	return nil
 }
 
