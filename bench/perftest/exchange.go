@@ -3,7 +3,9 @@ package perftest
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/weft-fabric/weft/connect"
@@ -75,27 +77,46 @@ func text(err error) string {
 	return err.Error()
 }
 
-// NewPipe makes the two ends of an Exchange within a process.
-func NewPipe() (a, b Exchange) {
-	forth, back := make(chan connect.Card, 1), make(chan connect.Card, 1)
-	return pipe{forth, back}, pipe{back, forth}
-}
-
-type pipe struct {
+// Pipe is one end of an Exchange within a process.
+type Pipe struct {
 	send    chan<- connect.Card
 	receive <-chan connect.Card
+	closed  chan struct{} // of both ends
+	once    *sync.Once    // of both ends
 }
 
+// ErrPipeClosed is what a Swap fails with after Close of either end.
+var ErrPipeClosed = errors.New("the other side has ended")
+
+// NewPipe makes two ends that are connected.
+func NewPipe() (a, b *Pipe) {
+	forth, back := make(chan connect.Card, 1), make(chan connect.Card, 1)
+	closed, once := make(chan struct{}), &sync.Once{}
+	return &Pipe{forth, back, closed, once}, &Pipe{back, forth, closed, once}
+}
+
+// Close ends the pipe for both ends.
+func (p *Pipe) Close() { p.once.Do(func() { close(p.closed) }) }
+
 // Swap implements Exchange.
-func (p pipe) Swap(ctx context.Context, mine connect.Card) (theirs connect.Card, err error) {
+func (p *Pipe) Swap(ctx context.Context, mine connect.Card) (theirs connect.Card, err error) {
 	select {
 	case p.send <- mine:
+	case <-p.closed:
+		return theirs, ErrPipeClosed
 	case <-ctx.Done():
 		return theirs, ctx.Err()
 	}
 	select {
 	case theirs = <-p.receive:
 		return theirs, nil
+	default:
+	}
+	select {
+	case theirs = <-p.receive:
+		return theirs, nil
+	case <-p.closed:
+		return theirs, ErrPipeClosed
 	case <-ctx.Done():
 		return theirs, ctx.Err()
 	}

@@ -52,6 +52,7 @@ func measure(ctx context.Context, t *testing.T, plan Plan, report func(Result), 
 	}()
 	client := &Client{Side: Side{Device: devices[0], Exchange: a, Together: true}, Plan: plan, Report: report, Begin: begin}
 	err := client.Run(ctx)
+	a.Close()
 	return errors.Join(err, <-served, devices[0].Close(), devices[1].Close())
 }
 
@@ -195,6 +196,7 @@ func TestDeadPeer(t *testing.T) {
 		if err := client.Run(context.Background()); err == nil {
 			t.Errorf("%v: the client has noticed nothing", run.Runs()[0])
 		}
+		a.Close()
 		if err := <-served; err == nil {
 			t.Errorf("%v: the server has noticed nothing", run.Runs()[0])
 		}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -11,7 +10,6 @@ import (
 	"github.com/weft-fabric/weft/bench/perftest"
 	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/internal/units"
-	"github.com/weft-fabric/weft/verbs"
 )
 
 // laneTime bounds the trial of one lane.
@@ -31,28 +29,13 @@ func examineLanes(ctx context.Context) []finding {
 }
 
 // tryLane writes over a lane from this process to itself, and compares what has arrived.
-func tryLane(ctx context.Context, l lane) (err error) {
+func tryLane(ctx context.Context, l lane) error {
 	ctx, cancel := context.WithTimeout(ctx, laneTime)
 	defer cancel()
-	var devices [2]*verbs.Device
-	for i := range devices {
-		if devices[i], err = l.open(nil, false); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, devices[i].Close()) }()
-	}
-	here, there := perftest.NewPipe()
-	ended := make(chan error, 1)
-	go func() {
-		ended <- (&perftest.Server{Side: perftest.Side{Device: devices[1], Exchange: there, Served: l.served}}).Serve(ctx)
-	}()
-	client := perftest.Client{Side: perftest.Side{Device: devices[0], Exchange: here, Served: l.served}, Plan: trial(),
-		Report: func(perftest.Result) {}}
-	err = client.Run(ctx)
-	if failed := <-ended; err == nil {
-		return failed
-	}
-	return err // which says what the server said, too
+	return withinProcess(ctx, l, nil, func(side perftest.Side) error {
+		client := perftest.Client{Side: side, Plan: trial(), Report: func(perftest.Result) {}}
+		return client.Run(ctx)
+	})
 }
 
 // trial is the smallest plan: a write that is verified.

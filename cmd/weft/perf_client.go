@@ -53,21 +53,31 @@ func dialServer(ctx context.Context, s *perfSettings, m *meter, address string, 
 }
 
 // measureInProcess has both sides in this process.
-func measureInProcess(ctx context.Context, s *perfSettings, m *meter) (err error) {
+func measureInProcess(ctx context.Context, s *perfSettings, m *meter) error {
+	clientCores, serverCores := s.share()
+	return withinProcess(ctx, lanes[0], serverCores, func(side perftest.Side) error {
+		side.Cores = clientCores
+		m.meet(lanes[0], "this process")
+		return m.run(ctx, side, s.plan)
+	})
+}
+
+// withinProcess gives measure a server in this process that is reached by a lane.
+func withinProcess(ctx context.Context, l lane, serverCores []int, measure func(perftest.Side) error) (err error) {
 	var devices [2]*verbs.Device
 	for i := range devices {
-		if devices[i], err = lanes[0].open(nil, false); err != nil {
+		if devices[i], err = l.open(nil, false); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, devices[i].Close()) }()
 	}
 	here, there := perftest.NewPipe()
-	clientCores, serverCores := s.share()
-	server := perftest.Server{Side: perftest.Side{Device: devices[1], Exchange: there, Cores: serverCores, Together: true}}
+	server := perftest.Server{Side: perftest.Side{Device: devices[1], Exchange: there, Served: l.served, Cores: serverCores,
+		Together: true}}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(context.WithoutCancel(ctx)) }()
-	m.meet(lanes[0], "this process")
-	err = m.run(ctx, perftest.Side{Device: devices[0], Exchange: here, Cores: clientCores, Together: true}, s.plan)
+	err = measure(perftest.Side{Device: devices[0], Exchange: here, Served: l.served, Together: true})
+	here.Close()
 	if failed := <-ended; err == nil {
 		return failed
 	}
