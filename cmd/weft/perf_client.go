@@ -98,10 +98,9 @@ func measureWithChild(ctx context.Context, s *perfSettings, m *meter) error {
 	client := *s
 	client.cores = clientCores
 	err = dialServer(dialing, &client, m, address, true)
-	cause := context.Cause(dialing) // it says more than what the client saw of it, if the child failed first
-	_ = child.end()
-	if err != nil && cause != nil {
-		return cause
+	failed := child.end()
+	if isInterrupt(err) && ctx.Err() == nil {
+		return failed // the child ended by itself, and that is why the client has given up
 	}
 	return err
 }
