@@ -113,6 +113,9 @@ func processTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
+// ErrConnect is what both sides end with when their queue pairs do not reach each other.
+var ErrConnect = errors.New("the queue pairs cannot be connected")
+
 // join opens this side, and connects it with the other.
 func (s *Side) join(ctx context.Context, plan *Plan, sig *signals) (*end, error) {
 	e, failed := openEnd(s.Device, plan)
@@ -124,7 +127,9 @@ func (s *Side) join(ctx context.Context, plan *Plan, sig *signals) (*end, error)
 	if err != nil {
 		return nil, both(err, e.close())
 	}
-	failed = s.connect(e, theirs, sig)
+	if failed = s.connect(e, theirs, sig); failed != nil {
+		failed = fmt.Errorf("%w: %w", ErrConnect, failed)
+	}
 	_, err = talk{s.Exchange}.round(ctx, "connected", note{Failed: text(failed)})
 	if failed != nil || err != nil {
 		return nil, both(both(failed, err), e.close())

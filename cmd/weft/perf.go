@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/bench/perftest"
+	"github.com/weft-fabric/weft/connect"
 )
 
 // perfAddress is where a server waits if nothing else is said.
@@ -31,12 +33,13 @@ func newPerf() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "perf [operation…]",
 		Short: "Measure latency, bandwidth and message rate between two processes",
-		Long: `Measures verbs between a client and a server: write, read, send, writeimm, fetch-add, compare-swap, or atomic for
-the last two; without a name write. What perftest is for libibverbs.
+		Long: `Measures verbs between a client and a server: write, read, send, writeimm, fetch-add, compare-swap, or
+atomic for the last two; without a name write. What perftest is for libibverbs.
 
-Latency of write, send and writeimm is half of a ping-pong (write polls memory for the answer, the others wait for
-completions); of read and the atomics it is from post to completion. Bandwidth keeps --depth messages under way;
-for the message rate raise --list and --quiet-every. After it the target's bytes are compared: "verified".`,
+Latency of write, send and writeimm is half of a ping-pong (write polls memory for the answer, the
+others wait for completions); of read and the atomics it is from post to completion. Bandwidth keeps
+--depth messages under way, but at most 256 MiB; for the message rate raise --list and --quiet-every.
+After it the target's bytes are compared: "verified".`,
 		Example: `  weft perf --local                                  both sides here, over shared memory
   weft perf --local --provider tcp send --size 8
   weft perf --local write --size 8 --measure bandwidth --list 32 --quiet-every 64
@@ -50,27 +53,27 @@ for the message rate raise --list and --quiet-every. After it the target's bytes
 
 func (o *perfOptions) addFlags(cmd *cobra.Command) {
 	f, p := cmd.Flags(), &o.plan
-	f.StringVar(&o.serve, "serve", "", "wait for clients, at host:port, unix:/path or unix:@name ("+perfAddress+")")
+	f.StringVar(&o.serve, "serve", "", "wait for clients at `ADDR`: host:port, unix:/path, unix:@name")
 	f.Lookup("serve").NoOptDefVal = perfAddress
-	f.StringVar(&o.connect, "connect", "", "measure with the server at this address")
+	f.StringVar(&o.connect, "connect", "", "measure with the server at `ADDR`")
 	f.BoolVar(&o.local, "local", false, "measure with a server that is started here for it")
 	f.BoolVar(&o.once, "once", false, "with --serve: end after one client")
-	f.StringVar(&o.provider, "provider", "", "auto, inproc (with --local), shm or tcp; also by WEFT_PROVIDER (auto)")
-	f.StringVar(&o.size, "size", "8,4KiB,1MiB", "bytes of a message, such as 8, 4KiB or 1KiB..1MiB, which doubles")
+	f.StringVar(&o.provider, "provider", "", "`NAME`: auto, shm, tcp, inproc; or by WEFT_PROVIDER (auto)")
+	f.StringVar(&o.size, "size", "8,4KiB,1MiB", "`BYTES` of a message: 8, 1KiB..1MiB")
 	f.BoolVar(&o.all, "all", false, "all sizes from 1 B to 64 MiB")
-	f.StringVar(&o.measure, "measure", "latency,bandwidth", "latency, bandwidth or both")
-	f.IntVar(&p.Depth, "depth", 128, "requests under way on a queue pair, for bandwidth")
-	f.IntVar(&p.List, "list", 1, "requests handed to the NIC at a time, for bandwidth")
-	f.IntVar(&p.QuietEvery, "quiet-every", 1, "one completion for so many requests, for bandwidth")
-	f.IntVar(&p.Pairs, "pairs", 0, "queue pairs, divided among the threads (one a thread)")
-	f.IntVar(&p.Threads, "threads", 1, "threads of either side, each with a completion queue of its own")
-	f.Int64Var(&p.Iterations, "iterations", 0, "messages of each thread in a row of the table, instead of --duration")
-	f.DurationVar(&p.Duration, "duration", 500*time.Millisecond, "how long a row of the table is measured")
-	f.DurationVar(&p.WarmUp, "warm-up", 50*time.Millisecond, "how long a row is warmed up; one message at least")
-	f.IntVar(&p.Batch, "batch", 0, "messages of a latency sample (0: one, or as many as take 1 µs)")
-	f.StringVar(&o.wait, "wait", "polling", "how to wait for completions: polling, sleeping or hybrid")
-	f.StringVar(&o.pin, "pin", "", "bind threads to these cores, such as 0,1 or 0-3; with --local the client's first")
-	f.BoolVar(&o.plain, "plain", false, "allow addresses beyond this host, without encryption")
+	f.StringVar(&o.measure, "measure", "both", "`WHAT`: latency, bandwidth or both")
+	f.IntVar(&p.Depth, "depth", 128, "bandwidth: `N` requests under way on a pair")
+	f.IntVar(&p.List, "list", 1, "bandwidth: `N` requests given to the NIC at a time")
+	f.IntVar(&p.QuietEvery, "quiet-every", 1, "bandwidth: one completion for `N` requests")
+	f.IntVar(&p.Pairs, "pairs", 0, "`N` queue pairs, divided among the threads (one each)")
+	f.IntVar(&p.Threads, "threads", 1, "`N` threads a side, each with its completion queue")
+	f.Int64Var(&p.Iterations, "iterations", 0, "`N` messages a thread and row, instead of --duration")
+	f.DurationVar(&p.Duration, "duration", 500*time.Millisecond, "`TIME` that a row of the table is measured")
+	f.DurationVar(&p.WarmUp, "warm-up", 50*time.Millisecond, "`TIME` before that; at least one message")
+	f.IntVar(&p.Batch, "batch", 0, "latency: `N` messages a sample (as many as take 1 µs)")
+	f.StringVar(&o.wait, "wait", "polling", "`HOW` to wait: polling, sleeping or hybrid")
+	f.StringVar(&o.pin, "pin", "", "bind threads to `CORES`: 0,1 or 0-3; the client's first")
+	f.BoolVar(&o.plain, "plain", false, "allow other hosts, without encryption")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object; with --serve one event a line")
 	f.BoolVarP(&o.mute, "quiet", "q", false, "no progress line")
 	f.BoolVar(&o.child, "child", false, "end when standard input ends")
@@ -94,7 +97,7 @@ func (o *perfOptions) run(cmd *cobra.Command, args []string) error {
 	}
 	switch {
 	case o.serve != "":
-		return serve(cmd.Context(), set)
+		return isUsage(serve(cmd.Context(), set))
 	case o.connect != "":
 		return set.measured(cmd.Context(), func(ctx context.Context, m *meter) error { return dialServer(ctx, set, m, o.connect, false) })
 	case set.provider.lane == "inproc":
@@ -105,7 +108,7 @@ func (o *perfOptions) run(cmd *cobra.Command, args []string) error {
 
 // isUsage makes a usage error of what only the command line can have caused.
 func isUsage(err error) error {
-	if errors.Is(err, perftest.ErrPlan) {
+	if errors.Is(err, perftest.ErrPlan) || errors.Is(err, connect.ErrArgument) {
 		return usageError{err}
 	}
 	return err
@@ -139,6 +142,8 @@ func (o *perfOptions) checkRole(cmd *cobra.Command, lane string) error {
 		return fmt.Errorf("provider inproc is within one process: it needs --local")
 	case o.once && o.serve == "":
 		return fmt.Errorf("--once is for --serve")
+	case !o.plain && beyondHost(o.serve):
+		return fmt.Errorf("--serve %s: other hosts could reach it, and nothing is encrypted: add --plain to allow it", o.serve)
 	}
 	if o.serve == "" {
 		return nil
@@ -164,4 +169,10 @@ func atMostOne(cmd *cobra.Command, flags []string) error {
 		}
 	}
 	return nil
+}
+
+// beyondHost reports whether other hosts can reach an address. Names are left to package connect.
+func beyondHost(address string) bool {
+	at, err := netip.ParseAddrPort(address)
+	return err == nil && !at.Addr().IsLoopback()
 }

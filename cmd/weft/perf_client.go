@@ -49,7 +49,11 @@ func dialServer(ctx context.Context, s *perfSettings, m *meter, address string, 
 	defer func() { err = errors.Join(err, device.Close()) }()
 	m.meet(lane, session.Peer().String())
 	side := perftest.Side{Device: device, Exchange: session, Served: lane.served, Cores: s.cores}
-	return m.run(ctx, side, s.plan)
+	err = m.run(ctx, side, s.plan)
+	if errors.Is(err, perftest.ErrConnect) && s.provider.lane == "auto" && lane.name != "tcp" {
+		return fmt.Errorf("%w; try --provider tcp, and weft doctor", err)
+	}
+	return err
 }
 
 // measureInProcess has both sides in this process.
