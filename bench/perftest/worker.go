@@ -61,15 +61,13 @@ func (w *worker) prepare(r Run, wait Wait, served bool, s *signals) {
 // take polls completions, books them, and says how many there were; they stand in got.
 func (w *worker) take() (int, error) {
 	n, err := w.queue.Poll(w.got[:])
-	if err != nil {
-		return 0, err
-	}
 	for i := range w.got[:n] {
-		if err := w.book(&w.got[i]); err != nil {
-			return 0, err
+		// Whatever was flushed was flushed because of something else, which says more.
+		if failed := w.book(&w.got[i]); failed != nil && (err == nil || errors.Is(err, verbs.ErrFlushed)) {
+			err = failed
 		}
 	}
-	return n, nil
+	return n, err
 }
 
 func (w *worker) book(c *verbs.Completion) error {

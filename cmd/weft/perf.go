@@ -33,12 +33,12 @@ func newPerf() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "perf [operation…]",
 		Short: "Measure latency, bandwidth and message rate between two processes",
-		Long: `Measures verbs between a client and a server: write, read, send, writeimm, fetch-add, compare-swap, or
-atomic for the last two; without a name write. What perftest is for libibverbs.
+		Long: `Measures verbs between a client and a server: write, read, send, writeimm, fetch-add, compare-swap,
+or atomic for the last two; without a name write. What perftest is for libibverbs.
 
 Latency of write, send and writeimm is half of a ping-pong (write polls memory for the answer, the
 others wait for completions); of read and the atomics it is from post to completion. Bandwidth keeps
---depth messages under way, but at most 256 MiB; for the message rate raise --list and --quiet-every.
+--depth messages under way, but at most 256 MiB; for the message rate raise --list, --quiet-every.
 After it the target's bytes are compared: "verified".`,
 		Example: `  weft perf --local                                  both sides here, over shared memory
   weft perf --local --provider tcp send --size 8

@@ -24,8 +24,8 @@ type lane struct {
 // lanes are all that this build has, the best first.
 var lanes = []lane{
 	{"inproc", soft.InProcess, connect.SameProcess, false, "within one process"},
-	{"shm", soft.SharedMemory, connect.SameHost, false, "shared memory, between processes of one user on one host"},
-	{"tcp", soft.TCP, connect.Anywhere, true, "TCP, between hosts"},
+	{"shm", soft.SharedMemory, connect.SameHost, false, "shared memory between processes of one user and host"},
+	{"tcp", soft.TCP, connect.Anywhere, true, "TCP between hosts"},
 }
 
 // provider is a value of --provider.

@@ -55,7 +55,7 @@ func clockCost() float64 {
 func (m *meter) meet(l lane, server string) {
 	m.report.Provider, m.report.Server, m.together = l.name, server, l.name == "inproc"
 	p := &m.report.Plan
-	m.printf("over %s (%s), server %s\n%s on %s, %v\n", l.name, l.what, server, counted(p.Pairs, "queue pair"),
+	m.printf("over %s: %s\nwith %s\n%s on %s, %v\n", l.name, l.what, server, counted(p.Pairs, "queue pair"),
 		counted(p.Threads, "thread"), p.Wait)
 }
 

@@ -109,7 +109,7 @@ func TestPerfProviderFromEnvironment(t *testing.T) {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	t.Setenv("WEFT_PROVIDER", "inproc")
-	if status, out, errs := weft(append([]string{"perf", "--local"}, quick...)...); status != 0 || !strings.HasPrefix(out, "over inproc") {
+	if status, out, errs := weft(append([]string{"perf", "--local"}, quick...)...); status != 0 || !strings.HasPrefix(out, "over inproc: ") {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
 }
@@ -155,7 +155,7 @@ func TestPerfLocal(t *testing.T) {
 			if status != 0 || errs != "" {
 				t.Fatalf("status %d, %s%s", status, out, errs)
 			}
-			if !strings.HasPrefix(out, "over "+l.name+" (") {
+			if !strings.HasPrefix(out, "over "+l.name+": ") {
 				t.Errorf("which lane was used? %s", out)
 			}
 			// Two sizes of four operations, one of two.
