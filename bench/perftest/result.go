@@ -21,8 +21,9 @@ type Result struct {
 
 // Spread is the distribution of a latency, in microseconds.
 type Spread struct {
-	Kind  string  `json:"kind"`  // "half round trip" or "post to completion"
-	Batch int     `json:"batch"` // messages that a sample is the mean of
+	Kind  string  `json:"kind"`    // "half round trip" or "post to completion"
+	Batch int     `json:"batch"`   // messages that a sample is the mean of
+	Count int64   `json:"samples"` // a percentile of fewer than its samples means little
 	Mean  float64 `json:"mean"`
 	P50   float64 `json:"p50"`
 	P99   float64 `json:"p99"`
@@ -53,7 +54,7 @@ func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longest
 
 // spread reads a histogram of batches. Each message of a batch took parts of a sample: one, or both ways of a ping-pong.
 func spread(h *hdrhistogram.Histogram, run Run, batch int) *Spread {
-	s := &Spread{Kind: "post to completion", Batch: batch}
+	s := &Spread{Kind: "post to completion", Batch: batch, Count: h.TotalCount()}
 	parts := float64(batch)
 	if run.Operation.PingPong() {
 		s.Kind = "half round trip"

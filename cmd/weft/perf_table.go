@@ -107,17 +107,17 @@ func (m *meter) heading(run perftest.Run) {
 		return
 	}
 	m.printf("\n%s, depth %d, lists of %d, one completion for %d\n%10s %9s %9s %11s%s\n", group, plan.Depth, plan.List,
-		plan.QuietEvery, "size", "GB/s", "Mmsg/s", "messages", cpu)
+		plan.QuietEvery, "size", "GB/s", "msg/s", "messages", cpu)
 }
 
 func (m *meter) row(r perftest.Result) {
 	m.printf("%10s", r.Size)
 	if l := r.Latency; l != nil {
-		m.printf(" %9s %9s %9s %9s %6d %10d", units.Digits(l.P50), units.Digits(l.P99), units.Digits(l.P999), units.Digits(l.Max),
-			l.Batch, r.Messages)
+		m.printf(" %9s %9s %9s %9s %6d %10d", units.Digits(l.P50), percentile(l.P99, l.Count, 100),
+			percentile(l.P999, l.Count, 1000), units.Digits(l.Max), l.Batch, r.Messages)
 		m.batched = m.batched || l.Batch > 1
 	} else {
-		m.printf(" %9s %9s %11d", units.Digits(r.Rate.GigabytesPerSecond), units.Digits(r.Rate.MessagesPerSecond/1e6), r.Messages)
+		m.printf(" %9s %9s %11d", units.Digits(r.Rate.GigabytesPerSecond), perSecond(r.Rate.MessagesPerSecond), r.Messages)
 	}
 	if m.together {
 		m.printf("  %19s", nanoseconds(r.CPU.Client))
@@ -131,6 +131,25 @@ func (m *meter) row(r perftest.Result) {
 		m.printf("  partial")
 	}
 	m.printf("\n")
+}
+
+// percentile prints one that takes as many samples as least to mean something.
+func percentile(value float64, samples, least int64) string {
+	if samples < least {
+		return "–"
+	}
+	return units.Digits(value)
+}
+
+// perSecond prints a rate of messages.
+func perSecond(rate float64) string {
+	switch {
+	case rate >= 1e6:
+		return units.Digits(rate/1e6) + " M"
+	case rate >= 1e3:
+		return units.Digits(rate/1e3) + " k"
+	}
+	return units.Digits(rate)
 }
 
 // nanoseconds prints a time of processors with its unit.
