@@ -126,6 +126,7 @@ func (w *worker) pingMemory(p *pair) error {
 			return err
 		}
 	}
+	w.looks = 0
 	return nil
 }
 

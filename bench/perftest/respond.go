@@ -23,8 +23,12 @@ func (w *worker) echoMemory() error {
 			}
 			continue
 		}
+		w.looks = 0
 		if err := w.writeMark(p); err != nil {
 			return err
+		}
+		if w.signals.abort.Load() {
+			return errAborted
 		}
 		if next++; next == len(w.pairs) {
 			next = 0
@@ -39,6 +43,9 @@ func (w *worker) echo() error {
 		n, err := w.takeOrIdle()
 		if err != nil {
 			return err
+		}
+		if w.signals.abort.Load() {
+			return errAborted
 		}
 		if p := w.sender(n); p != nil {
 			if err := w.sendQuiet(p); err != nil {
@@ -64,6 +71,9 @@ func (w *worker) attend() error {
 	for w.farewells < len(w.pairs) {
 		if _, err := w.takeOrIdle(); err != nil {
 			return err
+		}
+		if w.signals.abort.Load() {
+			return errAborted
 		}
 	}
 	return nil

@@ -59,6 +59,7 @@ func (s *Side) each(e *end, sig *signals, work func(i int, w *worker) error) err
 		wait.Go(func() {
 			unbind, err := s.bind(i)
 			if err == nil {
+				w.bound = len(s.Cores) > 0
 				err = work(i, w)
 				unbind()
 			}

@@ -22,7 +22,8 @@ type worker struct {
 	pairs []*pair
 	got   [64]verbs.Completion
 	spin  time.Duration // how long waiting spins before it sleeps; math.MaxInt64: it never sleeps
-	looks uint          // at memory or at an empty queue
+	looks uint          // at memory or at an empty queue, since something was found
+	bound bool          // to a core, by a thread of its own
 
 	// Of the present run.
 	run       Run
@@ -61,6 +62,9 @@ func (w *worker) prepare(r Run, wait Wait, served bool, s *signals) {
 // take polls completions, books them, and says how many there were; they stand in got.
 func (w *worker) take() (int, error) {
 	n, err := w.queue.Poll(w.got[:])
+	if n > 0 {
+		w.looks = 0
+	}
 	for i := range w.got[:n] {
 		// Whatever was flushed was flushed because of something else, which says more.
 		if failed := w.book(&w.got[i]); failed != nil && (err == nil || errors.Is(err, verbs.ErrFlushed)) {
@@ -121,7 +125,8 @@ func (w *worker) watch() error {
 	return w.rest()
 }
 
-// rest lets others run now and then, and looks whether the run should end.
+// rest lets others run after many looks, and sees whether the run should end. A goroutine that is bound to a thread
+// leaves that to the system: it would come back only after two threads have been woken.
 func (w *worker) rest() error {
 	if w.looks%patience != 0 {
 		return nil
@@ -129,7 +134,9 @@ func (w *worker) rest() error {
 	if w.signals.abort.Load() {
 		return errAborted
 	}
-	runtime.Gosched()
+	if !w.bound {
+		runtime.Gosched()
+	}
 	_, _, _ = unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) // the peer may wait for this core
 	return nil
 }

@@ -34,8 +34,11 @@ func serve(ctx context.Context, s *perfSettings) (err error) {
 			return err
 		}
 		err = serveClient(ctx, s, session, say)
-		if s.once || ctx.Err() != nil {
+		if s.once {
 			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 	}
 	return say.err
