@@ -102,7 +102,11 @@ func (w *worker) batch(warm *hdrhistogram.Histogram) int {
 	if each == 0 {
 		return 1 // there was no warm-up
 	}
-	return int(min(most, (enough+each-1)/each))
+	batch := min(most, (enough+each-1)/each)
+	if n := w.end.plan.Iterations; n > 0 {
+		batch = min(batch, n)
+	}
+	return int(batch)
 }
 
 // messageOf returns what a message of the run is, from its start to its end.

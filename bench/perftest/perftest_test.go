@@ -98,16 +98,24 @@ func checkResult(t *testing.T, r Result, run Run, plan Plan) {
 	}
 }
 
+// An interrupt ends a run in good order. It may come before the first message, on a busy machine; then there is no result.
 func TestInterruptedRunIsPartial(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
 	plan := smallPlan()
 	plan.Iterations, plan.Duration = 0, time.Hour
-	time.AfterFunc(50*time.Millisecond, cancel)
-	var results []Result
-	err := measure(ctx, t, plan, func(r Result) { results = append(results, r) }, nil)
-	if !errors.Is(err, context.Canceled) || len(results) != 1 || !results[0].Partial || results[0].Messages == 0 {
-		t.Errorf("%v, %+v", err, results)
+	for after := 50 * time.Millisecond; after < time.Minute; after *= 4 {
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(after, cancel)
+		var results []Result
+		err := measure(ctx, t, plan, func(r Result) { results = append(results, r) }, nil)
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		if len(results) == 1 && results[0].Partial && results[0].Messages > 0 {
+			return
+		}
+		t.Logf("after %v: %+v", after, results)
 	}
+	t.Error("no partial result, however long it ran")
 }
 
 // A run allocates a little when it begins and ends, and nothing for a message.

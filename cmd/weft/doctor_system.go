@@ -80,12 +80,12 @@ func parseQuota(text string) (cores float64, found bool) {
 
 // examineFiles looks at how many descriptors a process may have. Go raises the soft limit to the hard one by itself.
 func examineFiles() finding {
-	const reserve, comfortable = 64, 4096
+	const comfortable = 4096
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return good("open files", "unknown: %v", err).but(warning, "")
 	}
-	usable := max(0, int64(min(limit.Max, 1<<40))-reserve)
+	usable := max(0, int64(min(limit.Max, 1<<40))-filesReserve)
 	f := good("open files", "soft %d, hard %d (taken as far as it goes): about %d TCP queue pairs", limit.Cur, limit.Max, usable)
 	if limit.Max < comfortable {
 		return f.but(warning, "ulimit -Hn 65536 as root before it starts, or LimitNOFILE=65536 in its systemd unit")

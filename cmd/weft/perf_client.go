@@ -42,14 +42,18 @@ func dialServer(ctx context.Context, s *perfSettings, m *meter, address string, 
 	if err != nil {
 		return err
 	}
-	device, err := lane.open(session, s.plain)
+	if err := lane.checkFiles(s.plan.Pairs); err != nil {
+		return err
+	}
+	var reason lastReason
+	device, err := lane.open(session, s.plain, &reason)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, device.Close()) }()
 	m.meet(lane, session.Peer().String())
 	side := perftest.Side{Device: device, Exchange: session, Served: lane.served, Cores: s.cores}
-	err = m.run(ctx, side, s.plan)
+	err = reason.explain(m.run(ctx, side, s.plan))
 	if errors.Is(err, perftest.ErrConnect) && s.provider.lane == "auto" && lane.name != "tcp" {
 		return fmt.Errorf("%w; try --provider tcp, and weft doctor", err)
 	}
@@ -68,9 +72,10 @@ func measureInProcess(ctx context.Context, s *perfSettings, m *meter) error {
 
 // withinProcess gives measure a server in this process that is reached by a lane.
 func withinProcess(ctx context.Context, l lane, serverCores []int, measure func(perftest.Side) error) (err error) {
+	reason := &lastReason{}
 	var devices [2]*verbs.Device
 	for i := range devices {
-		if devices[i], err = l.open(nil, false); err != nil {
+		if devices[i], err = l.open(nil, false, reason); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, devices[i].Close()) }()
@@ -85,7 +90,7 @@ func withinProcess(ctx context.Context, l lane, serverCores []int, measure func(
 	if failed := <-ended; err == nil {
 		return failed
 	}
-	return err // which says what the server said, too
+	return reason.explain(err) // which says what the server said, too
 }
 
 // measureWithChild starts a server as a child of this process, and measures with it.

@@ -3,9 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/provider/soft"
@@ -69,9 +72,13 @@ func laneNamed(name string) (lane, error) {
 	return lane{}, fmt.Errorf("provider %q: %w", name, errProvider)
 }
 
-// open opens a device that has this lane only, so that what was agreed on is what is used.
-func (l lane) open(s *connect.Session, plain bool) (*verbs.Device, error) {
+// open opens a device that has this lane only, so that what was agreed on is what is used. Reasons, if not nil, hears
+// why connections fail.
+func (l lane) open(s *connect.Session, plain bool, reasons *lastReason) (*verbs.Device, error) {
 	config := soft.Config{Name: "perf", Lanes: l.lanes, Plain: plain}
+	if reasons != nil {
+		config.Log = slog.New(reasons)
+	}
 	if s != nil && l.reach == connect.Anywhere {
 		config.Listen = besides(s.LocalAddr())
 	}
@@ -90,4 +97,17 @@ func besides(local net.Addr) string {
 		return ""
 	}
 	return net.JoinHostPort(tcp.IP.String(), "0")
+}
+
+// filesReserve is how many descriptors a process needs beside those of its queue pairs.
+const filesReserve = 64
+
+// checkFiles says early what would fail late: on TCP a queue pair takes a descriptor.
+func (l lane) checkFiles(pairs int) error {
+	var limit unix.Rlimit
+	if l.name != "tcp" || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || uint64(pairs+filesReserve) <= limit.Cur {
+		return nil
+	}
+	return fmt.Errorf("%d TCP queue pairs need %d open files, and the limit is %d: lower --pairs, or raise it: ulimit -n %d", pairs,
+		pairs+filesReserve, limit.Cur, pairs+filesReserve)
 }

@@ -67,14 +67,15 @@ func serveClient(ctx context.Context, s *perfSettings, session *connect.Session,
 	if err != nil {
 		return err
 	}
-	device, err := lane.open(session, s.plain)
+	var reason lastReason
+	device, err := lane.open(session, s.plain, &reason)
 	if err != nil {
 		return errors.Join(err, session.CloseWith(err))
 	}
 	defer func() { err = errors.Join(err, device.Close()) }()
 	say.tell(serverEvent{Event: "client", Client: client, Provider: lane.name}, "%s: over %s\n", client, lane.name)
 	server := perftest.Server{Side: perftest.Side{Device: device, Exchange: session, Served: lane.served, Cores: s.cores}}
-	return server.Serve(ctx)
+	return reason.explain(server.Serve(ctx))
 }
 
 func offered(s *perfSettings) (names []string) {
