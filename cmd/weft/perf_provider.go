@@ -105,7 +105,13 @@ const filesReserve = 64
 // checkFiles says early what would fail late: on TCP a queue pair takes a descriptor.
 func (l lane) checkFiles(pairs int) error {
 	var limit unix.Rlimit
-	if l.name != "tcp" || unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || uint64(pairs+filesReserve) <= limit.Cur {
+	if l.name != "tcp" {
+		return nil
+	}
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("read the limit of open files: %w", err)
+	}
+	if uint64(pairs+filesReserve) <= limit.Cur {
 		return nil
 	}
 	return fmt.Errorf("%d TCP queue pairs need %d open files, and the limit is %d: lower --pairs, or raise it: ulimit -n %d", pairs,
