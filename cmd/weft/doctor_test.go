@@ -15,7 +15,7 @@ func TestDoctor(t *testing.T) {
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d, %s%s", status, out, errs)
 	}
-	for _, want := range []string{"Providers\n", "ok       inproc", " shm ", " tcp ", "rdma", "What will be used\n", "to this host", "to another host",
+	for _, want := range []string{"Providers\n", "ok       inproc", "ok       shm", "ok       tcp", "rdma", "What will be used\n", "to this host     shm", "to another host  tcp",
 		"kernel", "cores", "CPU quota", "open files", "locked memory", "memfd and seals", "userfaultfd", "abstract socket", "loopback IPv4",
 		"loopback IPv6", "huge pages"} {
 		if !strings.Contains(out, want) {

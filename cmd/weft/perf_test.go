@@ -17,18 +17,6 @@ const asCommand = "WEFT_TEST_AS_COMMAND"
 // quick is a measurement that takes no time.
 var quick = strings.Fields("--iterations 20 --warm-up 0s --size 8,3000")
 
-// usable skips a test of a lane that does not work here.
-func usable(t *testing.T, name string) {
-	t.Helper()
-	l, err := laneNamed(name)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := tryLane(t.Context(), l); err != nil {
-		t.Skipf("lane %s: %v", name, err)
-	}
-}
-
 func TestPerfBadInput(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -144,7 +132,6 @@ func TestPerfLocal(t *testing.T) {
 	t.Setenv(asCommand, "1")
 	for _, l := range lanes {
 		t.Run(l.name, func(t *testing.T) {
-			usable(t, l.name)
 			args := append([]string{"perf", "--local", "--provider", l.name, "write", "read", "send", "writeimm", "atomic"}, quick...)
 			status, out, errs := weft(args...)
 			if status != 0 || errs != "" {
@@ -170,7 +157,6 @@ func TestPerfManyPairsAndThreads(t *testing.T) {
 	t.Setenv(asCommand, "1")
 	for _, l := range lanes {
 		t.Run(l.name, func(t *testing.T) {
-			usable(t, l.name)
 			for _, wait := range []string{"sleeping", "hybrid"} {
 				args := append(strings.Fields("perf --local --provider "+l.name+" --wait "+wait+
 					" send read --threads 2 --pairs 5 --depth 16 --list 8 --quiet-every 16"), quick...)
