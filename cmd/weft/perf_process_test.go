@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -157,6 +158,14 @@ func TestPerfServeAndConnect(t *testing.T) {
 	var listening serverEvent
 	if err := events.Decode(&listening); err != nil || listening.Event != "listening" {
 		t.Fatalf("%+v, %v", listening, err)
+	}
+	if conn, err := net.Dial("tcp", listening.Address); err == nil {
+		conn.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+		conn.Close()
+	}
+	var refused serverEvent
+	if err := events.Decode(&refused); err != nil || refused.Event != "refused" || refused.Error == "" {
+		t.Fatalf("%+v, %v", refused, err)
 	}
 	for _, name := range []string{"auto", "tcp", "auto"} {
 		args := append([]string{"perf", "--connect", listening.Address, "--provider", name, "writeimm"}, quick...)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"sync"
 
 	"github.com/weft-fabric/weft/bench/perftest"
 	"github.com/weft-fabric/weft/connect"
@@ -20,15 +21,19 @@ func serve(ctx context.Context, s *perfSettings) (err error) {
 		defer end()
 		go runUntilEnd(s.in, end)
 	}
-	listener, err := connect.Listen(ctx, s.address, s.connectOptions())
+	say := &serverTalk{out: s.out, asJSON: s.asJSON}
+	options := s.connectOptions()
+	options.OnRefused = func(err error) {
+		say.tell(serverEvent{Event: "refused", Error: err.Error()}, "refused: %v\n", err)
+	}
+	listener, err := connect.Listen(ctx, s.address, options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, listener.Close()) }()
-	say := &serverTalk{out: s.out, asJSON: s.asJSON}
 	say.tell(serverEvent{Event: "listening", Address: listener.Address(), Providers: offered(s)},
 		"listening on %s for %s; Ctrl-C ends it\n", listener.Address(), strings.Join(offered(s), " and "))
-	for say.err == nil {
+	for say.failed() == nil {
 		session, err := listener.Accept(ctx)
 		if err != nil {
 			return err
@@ -41,7 +46,7 @@ func serve(ctx context.Context, s *perfSettings) (err error) {
 			return ctx.Err()
 		}
 	}
-	return say.err
+	return say.failed()
 }
 
 // runUntilEnd waits until the parent closes the child's standard input, or dies. It ends with the process.
@@ -95,14 +100,23 @@ type serverEvent struct {
 	Error     string   `json:"error,omitempty"`
 }
 
-// serverTalk prints what happens to a server.
+// serverTalk prints what happens to a server. Any goroutine may use it.
 type serverTalk struct {
 	out    io.Writer
 	asJSON bool
+	mu     sync.Mutex
 	err    error // the first failure to print
 }
 
+func (t *serverTalk) failed() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
 func (t *serverTalk) tell(e serverEvent, format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
 	var err error
 	if t.asJSON {
 		err = json.NewEncoder(t.out).Encode(e)
