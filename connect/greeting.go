@@ -2,6 +2,7 @@ package connect
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -14,8 +15,8 @@ const (
 
 	headSize    = len(magic) + 2 + 4
 	maxOffers   = 16
-	maxGreeting = 8 << 10 // bytes behind the head, of any version
-	offerSize   = 2 + 1 + 1 + 4 + 4 + 8
+	maxGreeting = 8 << 10           // bytes behind the head, of any version
+	offerSize   = 2 + 1 + 4 + 4 + 8 // bytes, at least
 )
 
 // greeting is the first thing that an end says.
@@ -144,7 +145,7 @@ func readHead(from io.Reader, head []byte) error {
 		return fmt.Errorf("%w: it begins with %q, not with %q%s", ErrMalformed, got, magic, guess(got))
 	}
 	_, err := io.ReadFull(from, head[len(magic):])
-	if err == io.EOF { //nolint:errorlint // ReadFull returns it bare
+	if errors.Is(err, io.EOF) {
 		return io.ErrUnexpectedEOF
 	}
 	return err

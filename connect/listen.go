@@ -39,10 +39,14 @@ func Listen(ctx context.Context, address string, options Options) (*Listener, er
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", address, err)
 	}
+	l.start()
+	return l, nil
+}
+
+func (l *Listener) start() {
 	l.handle = leak.Opened("connect listener")
 	l.runs.Add(1)
 	go l.runAccept()
-	return l, nil
 }
 
 func listen(ctx context.Context, address string, options Options) (*Listener, error) {
@@ -91,7 +95,8 @@ func (t target) listen(ctx context.Context) (net.Listener, func(), error) {
 func (l *Listener) Address() string { return text(l.listener.Addr()) }
 
 // Accept returns the next peer that has greeted. It waits until ctx ends; the timeout of Options is for the peers. Peers
-// that are turned away are no error: see Options.OnRefused. It fails with ErrClosed after Close.
+// that are turned away are no error: see Options.OnRefused. A peer that had to wait may have left: its first Swap says so.
+// Accept fails with ErrClosed after Close.
 func (l *Listener) Accept(ctx context.Context) (*Session, error) {
 	if ctx == nil {
 		return nil, fmt.Errorf("accept on %s: the context is nil: %w", l.Address(), ErrArgument)
@@ -113,7 +118,7 @@ func (l *Listener) runAccept() {
 		conn, err := l.listener.Accept()
 		if err != nil {
 			<-l.pending
-			l.recover(err)
+			l.stumble(err)
 			continue
 		}
 		l.runs.Add(1)
@@ -131,8 +136,8 @@ func (l *Listener) takeSlot() bool {
 	}
 }
 
-// recover waits a moment after an error that will pass, and ends the listener after any other.
-func (l *Listener) recover(err error) {
+// stumble waits a moment after an error that will pass, and ends the listener after any other.
+func (l *Listener) stumble(err error) {
 	err = fmt.Errorf("accept on %s: %w", l.Address(), err)
 	if l.ctx.Err() != nil {
 		return
@@ -156,7 +161,7 @@ func (l *Listener) runGreet(conn net.Conn) {
 	defer cancel()
 	s, err := open(ctx, conn, l.options, listening)
 	if err != nil {
-		l.refused(fmt.Errorf("client %s: %w", conn.RemoteAddr(), err))
+		l.refused(fmt.Errorf("%s: %w", client(conn), err))
 		return
 	}
 	select {
@@ -164,6 +169,14 @@ func (l *Listener) runGreet(conn net.Conn) {
 	case <-l.ctx.Done():
 		_ = s.Close()
 	}
+}
+
+// client names a client that did not get to say who it is. Those on Unix sockets have no address.
+func client(conn net.Conn) string {
+	if address := conn.RemoteAddr().String(); address != "" && address != "@" {
+		return "client " + address
+	}
+	return "a client"
 }
 
 func (l *Listener) refused(err error) {

@@ -2,7 +2,9 @@ package connect
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/verbs"
@@ -32,11 +34,28 @@ func (s *Session) Join(ctx context.Context, b *loop.Blocking, mine []*verbs.Queu
 		return Card{}, err
 	}
 	if err := Pair(ctx, b, mine, theirs.Addresses); err != nil {
+		if why := s.overhear(); why != nil {
+			err = fmt.Errorf("%w; %w", err, why)
+		}
 		_ = s.CloseWith(err)
 		return Card{}, s.fail("join: %w", err)
 	}
 	_, err = s.Swap(ctx, Card{Step: joined})
 	return theirs, err
+}
+
+// overhear returns the reason that the peer has given up with, if it is there already. Who fails second often fails
+// because of who failed first.
+func (s *Session) overhear() error {
+	if !s.swapping.TryLock() {
+		return nil
+	}
+	defer s.swapping.Unlock()
+	_ = s.wire.conn.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
+	if _, err := readCard(s.wire.conn, s.round+1); errors.Is(err, ErrGaveUp) {
+		return err
+	}
+	return nil
 }
 
 // Pair connects each queue pair of mine with the peer's of the same index, all at once, and waits until all are Ready.

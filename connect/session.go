@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft/internal/leak"
@@ -21,7 +22,7 @@ type Session struct {
 	agreed      Offer
 	credentials *Credentials
 	handle      leak.Handle
-	once        sync.Once // closing
+	closed      atomic.Bool
 
 	swapping sync.Mutex
 	round    uint32 // of the last swap; guarded by swapping
@@ -100,7 +101,18 @@ func (s *Session) greet(ctx context.Context, mine *greeting, which side) error {
 	default:
 		_ = s.wire.conn.Close()
 	}
+	if errors.Is(err, ErrPeerGone) {
+		err = fmt.Errorf("%w before it said who it is%s", err, s.tlsHint())
+	}
 	return err
+}
+
+// tlsHint is for a plain end: one that expects TLS leaves without a word.
+func (s *Session) tlsHint() string {
+	if _, ok := s.TLS(); ok {
+		return ""
+	}
+	return "; does it want TLS?"
 }
 
 func (s *Session) agree(mine, theirs *greeting, which side) (err error) {
@@ -159,14 +171,18 @@ func (s *Session) Swap(ctx context.Context, mine Card) (Card, error) {
 		return Card{}, s.fail("swap: %w", ErrBusy)
 	}
 	defer s.swapping.Unlock()
-	if s.broken == nil {
-		theirs, err := s.swap(ctx, mine)
-		if err == nil {
-			return theirs, nil
-		}
-		s.broken = s.fail("swap %d%s: %w", s.round, quoted(mine.Step), err)
-		s.part(err)
+	if s.broken != nil {
+		return Card{}, s.broken
 	}
+	theirs, err := s.swap(ctx, mine)
+	if err == nil {
+		return theirs, nil
+	}
+	if s.closed.Load() {
+		err = ErrClosed // whatever the connection says then
+	}
+	s.broken = s.fail("swap %d%s: %w", s.round, quoted(mine.Step), err)
+	s.part(err)
 	return Card{}, s.broken
 }
 
@@ -218,10 +234,10 @@ func (s *Session) CloseWith(reason error) error {
 	return s.close(func() error { return s.wire.goodbye(reason.Error()) })
 }
 
-func (s *Session) close(end func() error) (err error) {
-	s.once.Do(func() {
-		s.handle.Closed()
-		err = end()
-	})
-	return err
+func (s *Session) close(end func() error) error {
+	if s.closed.Swap(true) {
+		return nil
+	}
+	s.handle.Closed()
+	return end()
 }

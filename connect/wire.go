@@ -73,7 +73,7 @@ func readBody(from io.Reader, length uint32) ([]byte, error) {
 	var body bytes.Buffer
 	body.Grow(int(min(length, 4<<10)))
 	_, err := io.CopyN(&body, from, int64(length))
-	if err == io.EOF { //nolint:errorlint // CopyN returns it bare
+	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return body.Bytes(), err
