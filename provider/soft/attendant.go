@@ -162,7 +162,7 @@ func (a *attendant) watch(q *attended, p *poller, want bool) {
 		op = unix.EPOLL_CTL_ADD
 	}
 	slot := int32(slices.Index(a.queues, q))
-	if a.set.control(op, p.set, unix.EPOLLIN, slot) == nil {
+	if watchFD(a.set.set, op, p.set, unix.EPOLLIN, slot) == nil {
 		q.watched = want
 	}
 }

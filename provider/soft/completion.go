@@ -48,7 +48,10 @@ func (c *CompletionQueue) Poll(into []driver.Completion) (int, error) {
 	if err := c.enter(); err != nil {
 		return 0, err
 	}
-	c.turn()
+	if c.done.count() == 0 { // else there is enough to do, and the next call looks
+		c.look()
+	}
+	c.work()
 	n := c.done.pop(into)
 	c.exit()
 	return n, nil
@@ -125,14 +128,23 @@ func (c *CompletionQueue) kill() {
 	c.sleep.wake()
 }
 
-// turn does the NIC's work that can be done now: for the queue pairs that were rung or have something unfinished, one
-// quantum each.
+// turn does the NIC's work that can be done now.
 func (c *CompletionQueue) turn() {
-	if c.ready.summary.Load() != 0 {
-		c.ready.collect((*QueuePair).enlist)
-	}
+	c.look()
+	c.work()
+}
+
+// look gives the queue pairs whose sockets may have something a part in the turn.
+func (c *CompletionQueue) look() {
 	if p := c.sleep.poller.Load(); p != nil {
 		p.look()
+	}
+}
+
+// work is a turn for the queue pairs that were rung or have something unfinished, one quantum each.
+func (c *CompletionQueue) work() {
+	if c.ready.summary.Load() != 0 {
+		c.ready.collect((*QueuePair).enlist)
 	}
 	c.next = clock.Never
 	if len(c.fences) > 0 {

@@ -72,13 +72,15 @@ func (w *wire) call(legible bool) {
 // turn does what can be done now: read, then write, at most a quantum each. It says when it wants the next turn, and
 // whether there is nothing to do before the socket, or a bell, calls.
 func (w *wire) turn() (next clock.Time, idle bool) {
+	if w.ackDue() {
+		w.out.turns++
+	}
 	if w.legible {
 		w.legible = w.receive()
 	}
 	if w.life.phase() != phaseReady {
 		return soon, false
 	}
-	w.out.turns++
 	if w.starving && clock.Real.Now() >= w.q.requester.deadline {
 		w.end(driver.ReceiverNotReady)
 		return soon, false
