@@ -24,6 +24,7 @@ type CompletionQueue struct {
 	mu     sync.Mutex // guards everything down to the next blank line, and the queue pairs that report here
 	locks  uint64     // times that mu was taken on the data path
 	turns  uint64     // calls by the owner: how the device's goroutine knows that it is there
+	looked uint64     // the call, by number, in which Poll last looked at sockets
 	users  int        // queue pairs
 	owing  int        // queue pairs with requests that are not carried out yet
 	gone   error      // why the queue can no longer be used; nil: it can
@@ -50,9 +51,13 @@ func (c *CompletionQueue) Poll(into []driver.Completion) (int, error) {
 	}
 	if c.done.count() == 0 { // else there is enough to do, and the next call looks
 		c.look()
+		c.looked = c.turns
 	}
 	c.work()
 	n := c.done.pop(into)
+	if p := c.sleep.poller.Load(); p != nil {
+		p.awake()
+	}
 	c.exit()
 	return n, nil
 }

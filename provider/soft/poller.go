@@ -32,8 +32,9 @@ type poller struct {
 	raw    syscall.RawConn
 	ready  func(uintptr) bool // kept, because a method value would be allocated at every sleep
 	dated  bool               // the file has a deadline
-	rested bool               // the sleeper has been woken, or need not sleep
-	armed  bool               // the bed watches the set
+	rested bool               // the sleeper has looked round, and sleeps, or has slept
+	armed  bool               // the bed watches the set; the owner's
+	looks  int                // of the owner, since it slept
 	peeked unix.EpollEvent    // the sleeper's own: only that there is something matters
 	events [64]unix.EpollEvent
 
@@ -50,6 +51,9 @@ type poller struct {
 
 // inputSize is how much of a message may be copied once more: what came together with its header.
 const inputSize = 4 << 10
+
+// eventSlot is the number of the event descriptor in the bed.
+const eventSlot = -1
 
 func newPoller() (*poller, error) {
 	p := &poller{set: -1, bed: -1, event: -1}
@@ -72,7 +76,7 @@ func (p *poller) make() (err error) {
 	if p.bed, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return err
 	}
-	err = errors.Join(watchFD(p.bed, unix.EPOLL_CTL_ADD, p.event, unix.EPOLLIN, 0),
+	err = errors.Join(watchFD(p.bed, unix.EPOLL_CTL_ADD, p.event, unix.EPOLLIN, eventSlot),
 		watchFD(p.bed, unix.EPOLL_CTL_ADD, p.set, 0, 0), unix.SetNonblock(p.bed, true))
 	if err != nil {
 		return err
@@ -225,30 +229,33 @@ func (p *poller) rest(until clock.Time) {
 		}
 		_ = p.file.SetReadDeadline(at)
 	}
-	p.rested = false
+	p.rested, p.looks = false, 0
 	_ = p.raw.Read(p.ready)
-	p.arm(false)
 }
 
 // wakes is asked twice by the netpoller: before the sleep, when it sees to it that nothing that has happened by now, or
 // happens from now on, goes unnoticed, and after it.
 func (p *poller) wakes(uintptr) bool {
-	var count [8]byte
-	if n, _, _ := syscall.RawSyscall(unix.SYS_READ, uintptr(p.event), uintptr(unsafe.Pointer(&count)), 8); n == 8 {
+	if p.rested {
 		return true
 	}
-	if !p.rested {
-		p.rested = true
-		p.arm(true)
-		return p.peek()
+	p.rested = true
+	p.arm(true)
+	n, _, _ := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.bed), uintptr(unsafe.Pointer(&p.peeked)), 1, 0, 0, 0)
+	if n == 1 && p.peeked.Fd == eventSlot {
+		var count [8]byte
+		_, _ = unix.Read(p.event, count[:])
 	}
-	return true
+	return n == 1
 }
 
-// peek reports whether a socket has something. The bed would not call for what was there before it watched.
-func (p *poller) peek() bool {
-	n, _, _ := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.set), uintptr(unsafe.Pointer(&p.peeked)), 1, 0, 0, 0)
-	return n == 1
+// awake is called when the owner looks at its sockets itself. If it does so again and again, it polls: then the bed stops
+// to watch them. An owner that sleeps between its looks is spared that: changing it costs two system calls for each sleep.
+func (p *poller) awake() {
+	const polling = 16
+	if p.looks++; p.looks > polling {
+		p.arm(false)
+	}
 }
 
 // arm sets whether the bed watches the sockets.

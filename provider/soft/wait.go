@@ -103,10 +103,14 @@ func (c *CompletionQueue) attend() (next clock.Time, found bool, err error) {
 	if err := c.enter(); err != nil {
 		return 0, false, err
 	}
-	c.turn()
+	if c.looked != c.turns-1 { // else Poll has just looked, and who sleeps looks once more
+		c.look()
+	}
+	c.work()
 	next, found = c.next, c.done.count() > 0
-	if p := c.sleep.poller.Load(); p != nil && !found {
+	if p := c.sleep.poller.Load(); p != nil {
 		p.relax()
+		p.awake()
 	}
 	c.exit()
 	return next, found, nil
