@@ -39,3 +39,31 @@ func TestWireWrites(t *testing.T) {
 		}
 	}
 }
+
+// carryAll sends every operation, short and long, over a connection.
+func carryAll(t *testing.T, l *link) {
+	t.Helper()
+	src, dst := l.mema.Region().Bytes, l.memb.Region().Bytes
+	for i, n := range []int{8, 100, 5000, 1<<20 + 5, 3 << 20} {
+		for j := range n {
+			src[j] = byte(j + i)
+		}
+		post(t, l.qa, driver.Request{Tag: 1, Op: driver.OpWrite, Span: span(l.mema, 0, n), Remote: remote(l.memb, 0, n)})
+		l.a.expect(1, driver.OpWrite, driver.OK, l.b)
+		clear(src[:n])
+		post(t, l.qa, driver.Request{Tag: 2, Op: driver.OpRead, Span: span(l.mema, 0, n), Remote: remote(l.memb, 0, n)})
+		l.a.expect(2, driver.OpRead, driver.OK, l.b)
+		receive(t, l.qb, driver.Receive{Tag: 3, Span: span(l.memb, 0, n)})
+		clear(dst[:n])
+		post(t, l.qa, driver.Request{Tag: 4, Op: driver.OpSend, Span: span(l.mema, 0, n)})
+		l.a.expect(4, driver.OpSend, driver.OK, l.b)
+		l.b.expect(3, driver.OpReceive, driver.OK)
+		for j := range n {
+			if dst[j] != byte(j+i) {
+				t.Fatalf("%d bytes went there, back and there again: byte %d is %d", n, j, dst[j])
+			}
+		}
+	}
+	post(t, l.qa, driver.Request{Tag: 5, Op: driver.OpFetchAdd, Span: span(l.mema, 0, 8), Remote: remote(l.memb, 0, 8), Swap: 1})
+	l.a.expect(5, driver.OpFetchAdd, driver.OK, l.b)
+}

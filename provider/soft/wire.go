@@ -26,14 +26,15 @@ type wire struct {
 	left   uint64 // what was left in the gate when somebody was last there
 	depth  int    // of the peer's send queue: how many of its requests may be under way
 
-	called  bool // has a part in the turn that begins
-	legible bool // there may be something to read
-	awaited bool // the kernel was asked to report when there is room to write
-	blocked bool // there was no room to write
-	mute    bool // writing has failed: what the peer has sent is still read
-	closed  bool
-	leaving bool       // the queue pair is done with it: the peer only has to hear the last word
-	until   clock.Time // when leaving ends
+	called   bool // has a part in the turn that begins
+	legible  bool // there may be something to read
+	awaited  bool // the kernel was asked to report when there is room to write
+	blocked  bool // there was no room to write
+	mute     bool // writing has failed: what the peer has sent is still read
+	closed   bool
+	leaving  bool       // the queue pair is done with it: the peer only has to hear the last word
+	until    clock.Time // when leaving ends
+	finished bool       // leaving, and this side's half of the stream has ended
 
 	rest  [headerSize]byte // of what was read: the front of a header, or of the last word of a write
 	kept  int              // bytes in rest
@@ -151,14 +152,16 @@ func (q *QueuePair) hangUp() {
 	w.leaving = true
 	w.poller.leaving++
 	w.until = clock.Real.Now().Add(q.device.config.PeerTimeout)
-	w.pipe.finish()
-	w.legible = true
 	w.linger()
 }
 
 // linger reads, for nobody, what the peer still sends. If the socket were closed before that, the kernel would drop what
 // the peer has not heard yet.
 func (w *wire) linger() {
+	if !w.finished && w.pipe.clean() {
+		w.finished = true
+		w.pipe.finish()
+	}
 	spare := [1]iovec{iovecOf(w.poller.bin())}
 	for range 64 {
 		n, errno := w.pipe.readv(spare[:])
