@@ -47,13 +47,10 @@ func (c *tcpCall) connect(q *QueuePair, l *life) error {
 		return err
 	}
 	w := &wire{q: q, life: l, poller: p, pipe: s, fd: fd, depth: int(c.depth)}
-	if err := p.add(w); err != nil {
+	if err := w.begin(c.party); err != nil {
 		s.close()
 		return err
 	}
-	c.device.network.parties.join(c.party, w)
-	c.device.network.attend.begin(c.device)
-	q.wire = w
 	return nil
 }
 

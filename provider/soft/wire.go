@@ -59,6 +59,18 @@ var (
 	errSilent = errors.New("the peer is silent")
 )
 
+// begin makes the wire that of its queue pair, with a peer that is a queue pair of the device named party.
+func (w *wire) begin(party identity) error {
+	if err := w.poller.add(w); err != nil {
+		return err
+	}
+	n := &w.q.device.network
+	n.parties.join(party, w)
+	n.attend.begin(w.q.device)
+	w.q.wire = w
+	return nil
+}
+
 // call gives the queue pair a part in the turn that begins.
 func (w *wire) call(legible bool) {
 	w.legible = w.legible || legible
