@@ -92,9 +92,11 @@ func TestIntruders(t *testing.T) {
 	const write, send, read = frameOp(driver.OpWrite), frameOp(driver.OpSend), frameOp(driver.OpRead)
 	r := l.memb.Region()
 	for name, attack := range map[string]func(*intruder){
-		"unknown frame":    func(i *intruder) { i.say(header{op: 99}, 0) },
-		"frame 0":          func(i *intruder) { i.say(header{}, 0) },
-		"text":             func(i *intruder) { _, _ = i.conn.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n")) },
+		"unknown frame": func(i *intruder) { i.say(header{op: 99}, 0) },
+		"frame 0":       func(i *intruder) { i.say(header{}, 0) },
+		"text": func(i *intruder) {
+			_, _ = i.conn.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n"))
+		},
 		"too long a piece": func(i *intruder) { i.say(header{op: send, length: 1<<32 - 1, total: 1<<32 - 1}, 0) },
 		"too long a message": func(i *intruder) {
 			i.say(header{op: write, length: pieceSize, total: maxMessage + 1, key: r.RemoteKey, address: r.Address}, 0)

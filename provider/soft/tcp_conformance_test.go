@@ -9,7 +9,9 @@ import (
 )
 
 // The TCP lane keeps the whole contract too.
-func TestConformanceTCP(t *testing.T) { conformWire(t, soft.Config{Lanes: soft.TCP}, wireCapabilities()) }
+func TestConformanceTCP(t *testing.T) {
+	conformWire(t, soft.Config{Lanes: soft.TCP}, wireCapabilities())
+}
 
 // TLS changes nothing but that package tls allocates.
 func TestConformanceTLS(t *testing.T) {
