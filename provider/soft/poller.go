@@ -93,13 +93,13 @@ func (p *poller) close() {
 	p.closeWires()
 	for _, fd := range []int{p.set, p.event} {
 		if fd >= 0 {
-			unix.Close(fd)
+			_ = unix.Close(fd)
 		}
 	}
 	if p.file != nil {
-		p.file.Close()
+		_ = p.file.Close()
 	} else if p.bed >= 0 {
-		unix.Close(p.bed)
+		_ = unix.Close(p.bed)
 	}
 }
 

@@ -26,7 +26,6 @@ type wire struct {
 	left   uint64 // what was left in the gate when somebody was last there
 	depth  int    // of the peer's send queue: how many of its requests may be under way
 
-	called   bool // has a part in the turn that begins
 	legible  bool // there may be something to read
 	awaited  bool // the kernel was asked to report when there is room to write
 	blocked  bool // there was no room to write
