@@ -42,8 +42,8 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	}
 	defer q.cq.exit()
 	l := q.life.Load()
-	if q.pool.shared {
-		l.reach()
+	if err := q.exhibit(l, lanes); err != nil {
+		return err
 	}
 	if !l.moveTo(phaseNew, phaseConnecting) {
 		return fmt.Errorf("soft: queue pair %d is %v: Connect needs New", q.number, l.phase().state())
@@ -59,6 +59,22 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	}
 	q.enlist()
 	return nil
+}
+
+// exhibit allocates what a peer is going to look at.
+func (q *QueuePair) exhibit(l *life, lanes Lanes) error {
+	if q.pool.shared || lanes.has(SharedMemory) {
+		if err := l.reach(); err != nil {
+			return err
+		}
+	}
+	if !lanes.has(SharedMemory) {
+		return nil
+	}
+	if _, err := q.cq.wakeFD(); err != nil {
+		return err
+	}
+	return q.pool.allocate()
 }
 
 // checkPeer parses the address of a peer, and refuses one that no Connect can reach. A queue pair is no peer of its own,
@@ -172,9 +188,27 @@ func (q *QueuePair) settleReset(l *life) {
 		return
 	}
 	q.controls.resetting = false
-	q.domain.retire(l)
-	q.beginLife(q.device.nextEpoch())
-	q.reportControl(q.controls.resetTag, driver.OpReset, driver.OK)
+	status := driver.OK
+	if err := q.succeed(l); err != nil {
+		status = driver.Flushed // not carried out: there is no memory for another life
+	} else {
+		q.retire(l)
+	}
+	q.reportControl(q.controls.resetTag, driver.OpReset, status)
+}
+
+// succeed begins a life after l. A peer of another process that is late may still write to the receives of l, so the new
+// life has others.
+func (q *QueuePair) succeed(l *life) error {
+	if l.tie.Load() != nil && !q.pool.shared {
+		p, err := newPool(q.device, q.pool.depth, q.pool.maxSpans, false)
+		if err != nil {
+			return err
+		}
+		p.source, p.users = q.pool.source, q.pool.users
+		q.pool = p
+	}
+	return q.beginLife(q.device.nextEpoch())
 }
 
 func (q *QueuePair) reportControl(tag driver.Tag, op driver.Op, status driver.Status) {

@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -22,20 +23,25 @@ const (
 
 // Device is a software NIC. It implements driver.Device and driver.LockCounter. Any goroutine may use it.
 type Device struct {
-	config   Config
-	identity identity
-	nic      nic
-	epoch    atomic.Uint32 // of the last life of any queue pair: a number that is used again never has an old epoch
-	locks    atomic.Uint64 // taken on the data path, other than those of completion queues
-	meetings meetings      // of queue pairs with peers of other processes
-	network  network
-	dialled  string // what peers dial to reach the TCP lane; empty: they cannot
+	config     Config
+	identity   identity
+	nic        nic
+	epoch      atomic.Uint32 // of the last life of any queue pair: a number that is used again never has an old epoch
+	locks      atomic.Uint64 // taken on the data path, other than those of completion queues
+	arena      *arena        // nil: no neighbours
+	controls   controlWords  // of the regions of its domains
+	neighbours neighbours
+	resources  resources // of theirs
+	meetings   meetings // of queue pairs with peers of other processes
+	network    network
+	dialled    string // what peers dial to reach the TCP lane; empty: they cannot
 
 	// mu is taken after the lock of a completion queue, never before.
 	mu          sync.RWMutex
 	closed      bool
 	killed      bool
 	lastNumber  uint32 // of a queue pair
+	lastDomain  uint64
 	domains     map[*Domain]struct{}
 	queues      map[*CompletionQueue]struct{}
 	pairs       map[uint32]*QueuePair
@@ -57,8 +63,8 @@ func New(config Config) (*Device, error) {
 		pairs:    make(map[uint32]*QueuePair),
 	}
 	d.meetings.open()
-	if err := d.openNetwork(); err != nil {
-		return nil, err
+	if err := d.openLanes(); err != nil {
+		return nil, errors.Join(err, d.Close())
 	}
 	enlist(d)
 	return d, nil
@@ -87,7 +93,8 @@ func (d *Device) NewDomain() (driver.Domain, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
-	domain := &Domain{device: d, keys: newKeyTable(&d.locks)}
+	d.lastDomain++
+	domain := &Domain{device: d, number: d.lastDomain, keys: newKeyTable(&d.locks)}
 	d.domains[domain] = struct{}{}
 	return domain, nil
 }
@@ -99,7 +106,12 @@ func (d *Device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
-	c := &CompletionQueue{device: d, depth: depth, sleep: sleeper{armed: new(atomic.Uint32), signal: make(chan struct{}, 1)}}
+	words, at, err := placeOne[queueWords](d.arena)
+	if err != nil {
+		return nil, err
+	}
+	c := &CompletionQueue{device: d, depth: depth, sleep: sleeper{armed: &words.armed, signal: make(chan struct{}, 1)},
+		ready: readySet{queueWords: words, wordsRef: at, arena: d.arena}}
 	d.queues[c] = struct{}{}
 	return c, nil
 }
@@ -109,11 +121,25 @@ func (d *Device) Close() error {
 	if err := d.close(); err != nil {
 		return err
 	}
+	d.neighbours.hangUp()
 	d.network.close()
 	d.meetings.close()
+	d.neighbours.close()
+	d.resources.close()
+	d.arena.close(d.config.Lanes.has(InProcess))
 	d.network.attend.close()
 	d.nic.close()
 	return nil
+}
+
+// openLanes opens what the device's lanes need.
+func (d *Device) openLanes() error {
+	if d.config.Lanes.has(SharedMemory) {
+		if err := d.openShared(); err != nil {
+			return err
+		}
+	}
+	return d.openNetwork()
 }
 
 func (d *Device) close() error {
@@ -138,6 +164,8 @@ func (d *Device) Kill() {
 	d.nic.stop()
 	d.network.attend.stop()
 	d.network.hangUp()
+	d.meetings.cancel()
+	d.neighbours.hangUp()
 	d.mu.Lock()
 	d.killed = true
 	queues, pairs := slices.Collect(maps.Keys(d.queues)), slices.Collect(maps.Values(d.pairs))

@@ -3,9 +3,10 @@ package soft
 import (
 	"errors"
 	"fmt"
-	"os"
 	"sync"
-	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/verbs/driver"
 )
@@ -17,6 +18,7 @@ const maxAlloc = 1 << 40
 // may use it.
 type Domain struct {
 	device *Device
+	number uint64 // among the domains of the device, from 1
 	keys   *keyTable
 
 	mu       sync.Mutex // taken last: nobody who holds it takes another lock
@@ -30,8 +32,22 @@ type Domain struct {
 // A slice does not tell where it lies, so memory of the Go heap is taken without complaint. It works: the region keeps
 // it alive, and Go does not move it. But there the race detector sees the NIC's plain copies, and reports a program that
 // reads with Load64 what peers write; and other providers, or a peer in another process, cannot reach it.
+//
+// Peers that share memory reach a memfd, or a file, that was mapped shared from the beginning of a page on. Other memory
+// can be the source of a request to them, or take what they answer, and nothing else.
 func (d *Domain) Register(b []byte, access driver.Access) (driver.Memory, error) {
-	return d.adopt(b, nil, access)
+	var file *backing
+	if d.device.arena != nil && len(b) > 0 {
+		var err error
+		if file, err = backingOf(b, uintptr(unsafe.Pointer(unsafe.SliceData(b)))); err != nil {
+			return nil, err
+		}
+	}
+	m, err := d.adopt(b, nil, file, access)
+	if err != nil {
+		file.close()
+	}
+	return m, err
 }
 
 // Alloc maps size fresh zero bytes, page-aligned, and registers them.
@@ -39,25 +55,43 @@ func (d *Domain) Alloc(size int, access driver.Access) (driver.Memory, error) {
 	if size > maxAlloc {
 		return nil, fmt.Errorf("soft: alloc: size %d is more than %d: %w", size, maxAlloc, driver.ErrLimit)
 	}
-	page := os.Getpagesize()
-	pages, err := syscall.Mmap(-1, 0, (size+page-1)/page*page, syscall.PROT_READ|syscall.PROT_WRITE,
-		syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	pages, file, err := d.newPages(wholePages(size))
 	if err != nil {
-		return nil, fmt.Errorf("soft: alloc: map %d bytes: %w", size, err)
+		return nil, fmt.Errorf("soft: alloc: %d bytes: %w", size, err)
 	}
-	m, err := d.adopt(pages[:size:size], pages, access)
+	m, err := d.adopt(pages[:size:size], pages, file, access)
 	if err != nil {
-		return nil, errors.Join(err, syscall.Munmap(pages))
+		file.close()
+		return nil, errors.Join(err, unix.Munmap(pages))
 	}
 	return m, nil
 }
 
+// newPages maps pages: of a file that other processes can map too, if there may be any.
+func (d *Domain) newPages(size int) ([]byte, *backing, error) {
+	if d.device.arena == nil {
+		b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+		return b, nil, err
+	}
+	fd, err := newMemfd("weft-memory", int64(size))
+	if err != nil {
+		return nil, nil, err
+	}
+	file := &backing{fd: fd, owned: true, size: int64(size), extents: []extent{{length: uint64(size)}}}
+	b, err := mapShared(fd, 0, size)
+	if err != nil {
+		unix.Close(fd)
+		return nil, nil, err
+	}
+	return b, file, nil
+}
+
 // adopt registers b as a new child. If pages is not nil, the memory unmaps them when it is closed.
-func (d *Domain) adopt(b, pages []byte, access driver.Access) (driver.Memory, error) {
+func (d *Domain) adopt(b, pages []byte, file *backing, access driver.Access) (driver.Memory, error) {
 	if err := d.bear(); err != nil {
 		return nil, err
 	}
-	m, err := newMemory(d, b, pages, access)
+	m, err := newMemory(d, b, pages, file, access)
 	if err != nil {
 		d.drop()
 		return nil, err
@@ -141,9 +175,26 @@ func (d *Domain) everybody() []visitor {
 	var inside []visitor
 	for _, l := range d.lives {
 		inside = l.gate.addVisitor(inside)
-		if p := l.peer.Load(); p != nil {
+		if p := l.peer.Load(); p != nil && p.neighbour == nil {
 			inside = p.gate.addVisitor(inside)
 		}
 	}
 	return inside
+}
+
+// quiesce waits until no queue pair of the domain uses its memory for an operation at a neighbour's. Their gates are not
+// asked: a neighbour might have evicted us, and we go on reading all the same.
+func (d *Domain) quiesce() {
+	d.mu.Lock()
+	queues := make(map[*CompletionQueue]struct{})
+	for _, l := range d.lives {
+		if l.tie.Load() != nil {
+			queues[l.bell.cq] = struct{}{}
+		}
+	}
+	d.mu.Unlock()
+	for c := range queues {
+		c.mu.Lock()
+		c.mu.Unlock() //nolint:staticcheck // whoever held it has looked at the dead region's word since
+	}
 }

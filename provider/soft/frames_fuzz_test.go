@@ -11,14 +11,14 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// arena is a host whose queue pairs talk to whoever the fuzzer makes up, and memory of every kind.
-type arena struct {
+// theatre is a host whose queue pairs talk to whoever the fuzzer makes up, and memory of every kind.
+type theatre struct {
 	*host
 	open, readOnly, secret, closed *Memory
 }
 
-func newArena(t testing.TB) *arena {
-	a := &arena{host: newHostWith(t, Config{Name: "arena", Lanes: TCP, PeerTimeout: time.Hour})}
+func newTheatre(t testing.TB) *theatre {
+	a := &theatre{host: newHostWith(t, Config{Name: "theatre", Lanes: TCP, PeerTimeout: time.Hour})}
 	a.open, a.readOnly = a.memory(64<<10, driver.RemoteAll), a.memory(4096, driver.RemoteRead)
 	a.secret, a.closed = a.memory(4096, 0), a.memory(4096, driver.RemoteAll)
 	ok(t, a.closed.Close())
@@ -31,7 +31,7 @@ func newArena(t testing.TB) *arena {
 const secretText = "not for you! "
 
 // stage is a queue pair with a wire whose other end is in the fuzzer's hands.
-func (a *arena) stage(t testing.TB, requests int) (q *QueuePair, other int) {
+func (a *theatre) stage(t testing.TB, requests int) (q *QueuePair, other int) {
 	t.Helper()
 	q = a.pair()
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
@@ -57,7 +57,7 @@ func (a *arena) stage(t testing.TB, requests int) (q *QueuePair, other int) {
 }
 
 // frameFrom makes a frame that is nearly right out of a few bytes: a fuzzer would never guess a key.
-func (a *arena) frameFrom(b []byte) (h header, payload int) {
+func (a *theatre) frameFrom(b []byte) (h header, payload int) {
 	keys := []*Memory{a.open, a.readOnly, a.secret, a.closed}
 	m := keys[b[1]%4].region
 	h = header{op: frameOp(b[0] % 32), sequence: uint32(b[2] % 16), ack: uint32(b[3] % 16), total: uint32(b[4]) * uint32(b[5]),
@@ -74,7 +74,7 @@ func (a *arena) frameFrom(b []byte) (h header, payload int) {
 // FuzzFrames sends made-up frames, whole, cut and glued together, to a queue pair. It must not panic or hang, write where
 // it may not, or give away what it may not.
 func FuzzFrames(f *testing.F) {
-	a := newArena(f)
+	a := newTheatre(f)
 	before := bytes.Clone(a.readOnly.Region().Bytes)
 	seed := func(requests uint8, raw bool, frames ...byte) { f.Add(requests, raw, frames) }
 	for op := range byte(frameOpEnd) {
@@ -113,7 +113,7 @@ func FuzzFrames(f *testing.F) {
 }
 
 // talk sends said in pieces, as long as data says, and returns what was answered.
-func (a *arena) talk(t *testing.T, fd int, said, data []byte) (heard []byte) {
+func (a *theatre) talk(t *testing.T, fd int, said, data []byte) (heard []byte) {
 	var into [64 << 10]byte
 	for i := 0; len(said) > 0; i++ {
 		n := min(len(said), 1+int(data[i%len(data)])*31)

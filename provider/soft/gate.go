@@ -16,7 +16,20 @@ import (
 //
 // The same slot guards the requester's own memory: it reads local spans only while inside, and Memory.Close looks at
 // the slots in both directions.
-type gate struct{ slot atomic.Uint64 }
+//
+// A requester of another process also writes down, before it marks the slot, what it is going to change: if it stands
+// still inside, the owner must know which pages to save from it (evict.go).
+type gate struct {
+	slot atomic.Uint64
+	mark stretch
+}
+
+// stretch is a piece of registered memory at a gate's owner. The zero stretch is nothing.
+type stretch struct {
+	key    uint32 // the local key of the memory
+	offset uint64 // in it
+	length uint64
+}
 
 // enter marks the slot and returns the mark. left is the requester's own record of the value it left behind.
 func (g *gate) enter(left uint64) uint64 {
@@ -27,6 +40,23 @@ func (g *gate) enter(left uint64) uint64 {
 // leave reports whether the requester was inside to the last. Had the slot been swept or evicted, what was done inside
 // might have gone to pages that are no longer the target's.
 func (g *gate) leave(mark uint64) bool { return g.slot.CompareAndSwap(mark, mark+1) }
+
+// evicted is what stands in the slot of somebody who will not be let out any more.
+const evicted = 1<<64 - 2
+
+// sweep empties the slot of somebody who has died inside.
+func (g *gate) sweep() {
+	if seen := g.look(); seen%2 == 1 {
+		g.slot.CompareAndSwap(seen, evicted)
+	}
+}
+
+// reenter goes on to another piece without leaving: it is as good as leaving and entering, so all words must be asked
+// anew. It reports whether the requester was still inside.
+func (g *gate) reenter(mark uint64, next stretch) bool {
+	g.mark = next
+	return g.slot.CompareAndSwap(mark, mark+2)
+}
 
 // look returns what passed needs to know.
 func (g *gate) look() uint64 { return g.slot.Load() }

@@ -107,6 +107,8 @@ func (q *QueuePair) advance() clock.Time {
 			return clock.Never
 		case starved:
 			return q.requester.deadline
+		case unmapped:
+			return q.requester.askBy
 		}
 		q.conclude(q.unkeep(), v)
 	}
@@ -153,8 +155,12 @@ func (q *QueuePair) PostReceive(list []driver.Receive) (n int, err error) {
 	}
 	defer q.cq.exit()
 	l := q.life.Load()
-	l.reach()
-	q.pool.postAll(list)
+	if err := l.reach(); err != nil {
+		return 0, err
+	}
+	if err := q.pool.postAll(list); err != nil {
+		return 0, err
+	}
 	if l.phase().broken() {
 		q.enlist()
 	}

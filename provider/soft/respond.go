@@ -120,7 +120,7 @@ func (w *wire) permitted() bool {
 // come again when there is one: the owner, when it posts, finds the flags.
 func (w *wire) takeReceive() bool {
 	in, l := &w.in, w.life
-	n, ok := l.pool.take()
+	n, ok := l.pool.take(l.number)
 	if !ok {
 		l.wanting.Store(1)
 		l.pool.wanted.Store(1)
@@ -128,9 +128,7 @@ func (w *wire) takeReceive() bool {
 		w.answer(answer{op: frameNotReady, sequence: in.expected})
 		return false
 	}
-	l.pool.slots[n].taker = l.number
 	in.receive = n + 1
-	l.filling.Store(n + 1)
 	return true
 }
 
@@ -183,7 +181,6 @@ func (w *wire) deliver(status driver.Status) {
 	if s.op != driver.OpReceive {
 		s.imm = in.imm
 	}
-	l.filling.Store(0)
 	l.arrive(n)
 	l.announceChained()
 }

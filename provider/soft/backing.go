@@ -1,0 +1,51 @@
+package soft
+
+import (
+	"sync"
+
+	"golang.org/x/sys/unix"
+)
+
+// backing is the file that a memory's pages belong to: how other processes can map them.
+type backing struct {
+	fd      int
+	fragile bool // anybody may truncate it
+	owned   bool // made by Alloc: its pages may be moved, and are freed with the memory
+
+	mu      sync.Mutex // guards what follows
+	size    int64      // of the file
+	extents []extent
+	shown   map[*neighbour]bool // who may have mapped it
+}
+
+// extent says where in the file a piece of the memory lies. Later ones hide earlier ones.
+type extent struct {
+	offset uint64 // in the memory
+	length uint64
+	at     uint64 // in the file
+}
+
+// close frees the file. Peers that still map it keep an empty one.
+func (b *backing) close() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.owned {
+		unix.Fallocate(b.fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, b.size)
+	}
+	unix.Close(b.fd)
+	b.fd = -1
+}
+
+// announceClosed tells the neighbours that have mapped the memory that they need not keep it.
+func (m *Memory) announceClosed() {
+	if m.backing == nil {
+		return
+	}
+	for n := range m.backing.shown {
+		n.say(&note{Kind: noteClosed, Key: m.region.remoteKey, Domain: m.domain.number,
+			Region: regionNote{LocalKey: m.region.localKey}}, nil, -1)
+	}
+}
