@@ -121,6 +121,7 @@ func (d *Device) Close() error {
 	if err := d.close(); err != nil {
 		return err
 	}
+	d.neighbours.sayBye()
 	d.neighbours.hangUp()
 	d.network.close()
 	d.meetings.close()

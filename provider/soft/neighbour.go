@@ -23,6 +23,7 @@ type neighbour struct {
 	pid    *processHandle
 	arena  *sight // the peer's
 	ended  chan struct{}
+	left   bool // it has said goodbye; its goroutine's
 
 	sending sync.Mutex
 	mu      sync.Mutex // guards what follows
@@ -169,6 +170,9 @@ func (n *neighbour) take(in noteWithFD) error {
 		delete(n.views, viewKey{0, in.Key})
 		delete(n.views, viewKey{in.Domain, uint64(in.Region.LocalKey)})
 		n.mu.Unlock()
+	case noteBye:
+		n.left = true
+		return errHungUp
 	default:
 		return fmt.Errorf("a note of unknown kind %d", in.Kind)
 	}
@@ -178,7 +182,7 @@ func (n *neighbour) take(in noteWithFD) error {
 // lose ends everything with a neighbour that is gone, has hung up or talks nonsense.
 func (n *neighbour) lose(why error) {
 	n.conn.Close()
-	dead := n.hasTies() && n.pid.hasEnded()
+	dead := n.left || !n.device.neighbours.closing.Load() && n.hasTies() && n.pid.hasEnded()
 	n.mu.Lock()
 	n.gone = true
 	ties := make([]*tie, 0, len(n.ties))
