@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -8,13 +9,36 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// address names one life of a queue pair. Its text is soft:<process>/<device>/<number>#<epoch>: two identities as 16
-// hexadecimal digits, two positive decimals. Every address has exactly one text.
+// address names one life of a queue pair, and the lanes that lead there. Its text is
+//
+//	soft:<process>/<device>/<number>#<epoch>[+shm=<host>,<user>][+tcp=<where to dial>]
+//
+// with identities as 16 hexadecimal digits and positive decimals. Every address has exactly one text.
 type address struct {
-	process identity // where the device is: tells which lane leads there
-	device  identity
-	number  uint32 // of the queue pair, from 1
-	epoch   uint32 // which of the queue pair's lives, from 1
+	process identity // where the device is
+	lifeName
+	shm hostUser // zero: not reachable by shared memory
+	tcp string   // host:port, or unix:/path; empty: not reachable by TCP
+}
+
+// lifeName is what tells one life of a queue pair from all others.
+type lifeName struct {
+	device identity
+	number uint32 // of the queue pair, from 1
+	epoch  uint32 // which of the queue pair's lives, from 1
+}
+
+func (p lifeName) String() string { return fmt.Sprintf("%v/%d#%d", p.device, p.number, p.epoch) }
+
+// before orders names: of two that connect, the first one calls.
+func (p lifeName) before(o lifeName) bool {
+	return cmp.Or(cmp.Compare(p.device, o.device), cmp.Compare(p.number, o.number), cmp.Compare(p.epoch, o.epoch)) < 0
+}
+
+// hostUser names a user on a host: whose processes may share memory.
+type hostUser struct {
+	host identity // of the kernel's boot and the network namespace, in which the meeting socket lies
+	user uint32
 }
 
 // identity is a random name, unique for all practical purposes.
@@ -22,10 +46,21 @@ type identity uint64
 
 func (i identity) String() string { return fmt.Sprintf("%016x", uint64(i)) }
 
-const addressScheme = "soft:"
+const (
+	addressScheme = "soft:"
+	shmPart       = "+shm="
+	tcpPart       = "+tcp="
+)
 
 func (a address) String() string {
-	return fmt.Sprintf("%s%v/%v/%d#%d", addressScheme, a.process, a.device, a.number, a.epoch)
+	text := fmt.Sprintf("%s%v/%v", addressScheme, a.process, a.lifeName)
+	if a.shm != (hostUser{}) {
+		text += fmt.Sprintf("%s%v,%d", shmPart, a.shm.host, a.shm.user)
+	}
+	if a.tcp != "" {
+		text += tcpPart + a.tcp
+	}
+	return text
 }
 
 // parseAddress is strict: it accepts only what String produces.
@@ -46,6 +81,9 @@ func parseParts(text string) (a address, err error) {
 	if !ok {
 		return a, fmt.Errorf("does not begin with %q", addressScheme)
 	}
+	if rest, err = a.cutLanes(rest); err != nil {
+		return a, err
+	}
 	path, epoch, ok := strings.Cut(rest, "#")
 	if !ok {
 		return a, fmt.Errorf("has no #epoch")
@@ -65,6 +103,31 @@ func parseParts(text string) (a address, err error) {
 	}
 	a.epoch, err = parseCount("epoch", epoch)
 	return a, err
+}
+
+// cutLanes takes the lanes off the end of text.
+func (a *address) cutLanes(text string) (rest string, err error) {
+	rest, tcp, ok := strings.Cut(text, tcpPart)
+	if a.tcp = tcp; ok && tcp == "" {
+		return "", fmt.Errorf("names nothing after %q", tcpPart)
+	}
+	rest, shm, ok := strings.Cut(rest, shmPart)
+	if !ok {
+		return rest, nil
+	}
+	host, user, _ := strings.Cut(shm, ",")
+	if a.shm.host, err = parseIdentity("host", host); err != nil {
+		return "", err
+	}
+	uid, err := strconv.ParseUint(user, 10, 32)
+	if err != nil || strconv.FormatUint(uid, 10) != user {
+		return "", fmt.Errorf("user %q is not a decimal", user)
+	}
+	a.shm.user = uint32(uid)
+	if a.shm == (hostUser{}) {
+		return "", fmt.Errorf("names no host after %q", shmPart)
+	}
+	return rest, nil
 }
 
 func parseIdentity(what, text string) (identity, error) {

@@ -91,7 +91,7 @@ func TestConnectRefusesWhatCannotBeAPeer(t *testing.T) {
 	q := h.pair()
 	old := q.Address()
 	ok(t, q.Reset(1))
-	foreign := address{process: process.identity + 1, device: 1, number: 1, epoch: 1}
+	foreign := address{process: process.identity + 1, lifeName: lifeName{1, 1, 1}}
 	for _, peer := range []driver.Address{"", "tcp:1", driver.Address(foreign.String()), old, q.Address()} {
 		if err := q.Connect(1, peer); !errors.Is(err, driver.ErrArgument) {
 			t.Errorf("connecting to %q: %v", peer, err)

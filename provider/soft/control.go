@@ -10,6 +10,8 @@ import (
 // controls is what a queue pair has under way besides data.
 type controls struct {
 	connecting bool
+	awaited    bool // the peer is in another process, and has not been met yet
+	meeting    appointment
 	connectTag driver.Tag
 	connectBy  clock.Time // when to give the peer up
 
@@ -31,6 +33,10 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	if err != nil {
 		return err
 	}
+	lanes, err := q.device.lanesTo(a)
+	if err != nil {
+		return err
+	}
 	if err := q.enter(); err != nil {
 		return err
 	}
@@ -43,9 +49,11 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 		return fmt.Errorf("soft: queue pair %d is %v: Connect needs New", q.number, l.phase().state())
 	}
 	c := &q.controls
-	c.connecting, c.connectTag = true, tag
+	c.connecting, c.connectTag, c.awaited = true, tag, lanes != InProcess
 	c.connectBy = clock.Real.Now().Add(q.device.config.PeerTimeout)
-	if p := findLife(a); p != nil {
+	if c.awaited {
+		q.device.arrange(q, l, a, lanes)
+	} else if p := findLife(a); p != nil {
 		l.peer.Store(p)
 		p.bell.ring()
 	}
@@ -60,9 +68,6 @@ func (q *QueuePair) checkPeer(peer driver.Address) (address, error) {
 	switch {
 	case err != nil:
 		return a, err
-	case a.process != process.identity:
-		return a, fmt.Errorf("soft: connect to %s: it is in another process than %v: %w", peer, process.identity,
-			driver.ErrArgument)
 	case a.device == q.device.identity && a.number == q.number:
 		return a, fmt.Errorf("soft: connect to %s: a queue pair cannot connect to itself: %w", peer, driver.ErrArgument)
 	}
@@ -83,6 +88,8 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	switch {
 	case l.phase() == phaseFailed, l.phase() == phaseOver:
 		q.connected(driver.Flushed)
+	case p == nil && q.controls.awaited && clock.Real.Now() < q.controls.connectBy:
+		return q.controls.connectBy, false
 	case l.phase().broken(), p == nil, p.phase().broken():
 		q.connected(driver.RetryExceeded)
 	case named == l:
@@ -101,6 +108,9 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 // has become Ready meanwhile this end is gone, and says so in its phase before the peer is told.
 func (q *QueuePair) connected(status driver.Status) {
 	q.controls.connecting = false
+	if q.controls.awaited {
+		q.device.meetings.forget(q.controls.meeting)
+	}
 	q.reportControl(q.controls.connectTag, driver.OpConnect, status)
 	if status != driver.OK {
 		l := q.life.Load()

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/weft-fabric/weft/verbs/driver"
 )
@@ -21,27 +20,6 @@ const (
 	maxCompletion = 1 << 24
 )
 
-// Config describes a device. The zero value works.
-type Config struct {
-	// Name is for people: it stands in errors. Empty means "soft".
-	Name string
-	// PeerTimeout is how long Connect waits for the peer to connect too. Zero means one second.
-	PeerTimeout time.Duration
-}
-
-func (c Config) withDefaults() (Config, error) {
-	if c.PeerTimeout < 0 {
-		return c, fmt.Errorf("soft: device %q: peer timeout %v is negative", c.Name, c.PeerTimeout)
-	}
-	if c.Name == "" {
-		c.Name = "soft"
-	}
-	if c.PeerTimeout == 0 {
-		c.PeerTimeout = time.Second
-	}
-	return c, nil
-}
-
 // Device is a software NIC. It implements driver.Device and driver.LockCounter. Any goroutine may use it.
 type Device struct {
 	config   Config
@@ -49,6 +27,8 @@ type Device struct {
 	nic      nic
 	epoch    atomic.Uint32 // of the last life of any queue pair: a number that is used again never has an old epoch
 	locks    atomic.Uint64 // taken on the data path, other than those of completion queues
+	meetings meetings      // of queue pairs with peers of other processes
+	dialled  string        // what peers dial to reach the TCP lane; empty: they cannot
 
 	// mu is taken after the lock of a completion queue, never before.
 	mu          sync.RWMutex
@@ -75,6 +55,7 @@ func New(config Config) (*Device, error) {
 		queues:   make(map[*CompletionQueue]struct{}),
 		pairs:    make(map[uint32]*QueuePair),
 	}
+	d.meetings.open()
 	enlist(d)
 	return d, nil
 }
@@ -114,7 +95,7 @@ func (d *Device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
-	c := &CompletionQueue{device: d, depth: depth, sleep: sleeper{signal: make(chan struct{}, 1)}}
+	c := &CompletionQueue{device: d, depth: depth, sleep: sleeper{armed: new(atomic.Uint32), signal: make(chan struct{}, 1)}}
 	d.queues[c] = struct{}{}
 	return c, nil
 }
@@ -124,6 +105,7 @@ func (d *Device) Close() error {
 	if err := d.close(); err != nil {
 		return err
 	}
+	d.meetings.close()
 	d.nic.close()
 	return nil
 }

@@ -2,7 +2,9 @@ package soft
 
 import (
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/binary"
+	"os"
 	"sync"
 )
 
@@ -10,9 +12,19 @@ import (
 // package's only global state.
 var process = struct {
 	identity identity
+	hostUser hostUser
 	mu       sync.RWMutex
 	devices  map[identity]*Device // open and alive
-}{identity: newIdentity(), devices: make(map[identity]*Device)}
+}{identity: newIdentity(), hostUser: thisHostUser(), devices: make(map[identity]*Device)}
+
+// thisHostUser names what processes that share memory have in common: the kernel, the namespace of abstract sockets, the
+// user. It hashes, because the names are of different kinds, and nobody else's business.
+func thisHostUser() hostUser {
+	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	space, _ := os.Readlink("/proc/self/ns/net")
+	sum := sha256.Sum256(append(boot, space...))
+	return hostUser{identity(binary.LittleEndian.Uint64(sum[:])), uint32(os.Getuid())}
+}
 
 // newIdentity draws a random name. crypto/rand.Read never fails.
 func newIdentity() identity {

@@ -114,7 +114,7 @@ func TestWakeIsSticky(t *testing.T) {
 		var waker sync.WaitGroup
 		if spin == 0 {
 			waker.Go(func() {
-				until(t, "the waiter sleeps", h.cq.sleep.armed.Load)
+				until(t, "the waiter sleeps", func() bool { return h.cq.sleep.armed.Load() != 0 })
 				h.cq.Wake()
 			})
 		} else {
@@ -134,7 +134,7 @@ func TestWaitSpinsBeforeItSleeps(t *testing.T) {
 	}
 	var waker sync.WaitGroup
 	waker.Go(func() {
-		until(t, "the waiter sleeps", h.cq.sleep.armed.Load)
+		until(t, "the waiter sleeps", func() bool { return h.cq.sleep.armed.Load() != 0 })
 		h.cq.Wake()
 	})
 	ok(t, h.cq.Wait(clock.Never, time.Microsecond))
@@ -216,7 +216,7 @@ func TestKillWakesWaiters(t *testing.T) {
 		for l.b.cq.Wait(clock.Never, 0) == nil {
 		}
 	})
-	until(t, "the dead device's owner sleeps", l.b.cq.sleep.armed.Load)
+	until(t, "the dead device's owner sleeps", func() bool { return l.b.cq.sleep.armed.Load() != 0 })
 	l.b.device.Kill()
 	sleepers.Wait()
 }

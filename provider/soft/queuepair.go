@@ -94,8 +94,7 @@ func (q *QueuePair) Number() uint32 { return q.number }
 
 // Address is what the peer needs to connect to the present life of the queue pair.
 func (q *QueuePair) Address() driver.Address {
-	a := address{process: process.identity, device: q.device.identity, number: q.number, epoch: q.life.Load().epoch}
-	return driver.Address(a.String())
+	return driver.Address(q.device.address(q.life.Load()).String())
 }
 
 // State returns where the queue pair stands. Peers may change it at any time.

@@ -13,16 +13,16 @@ import (
 // It raises armed, then looks for a reason to stay awake; who has a reason leaves it first, then looks at armed. One of
 // the two notices, so no call is lost.
 type sleeper struct {
-	armed  atomic.Bool
-	called atomic.Bool   // Wake was called and no Wait has ended since
-	signal chan struct{} // holds one
-	timer  *time.Timer   // the owner's, reused; nil until first needed
-	rests  uint64        // times that the owner has slept; tests tell by it who spins
+	armed  *atomic.Uint32 // 1: the owner sleeps, or is about to. Peers of other processes see it too
+	called atomic.Bool    // Wake was called and no Wait has ended since
+	signal chan struct{}  // holds one
+	timer  *time.Timer    // the owner's, reused; nil until first needed
+	rests  uint64         // times that the owner has slept; tests tell by it who spins
 }
 
 // rouse wakes the sleeper, if it sleeps.
 func (s *sleeper) rouse() {
-	if s.armed.Load() && s.armed.CompareAndSwap(true, false) {
+	if s.armed.Load() != 0 && s.armed.CompareAndSwap(1, 0) {
 		select {
 		case s.signal <- struct{}{}:
 		default:
@@ -59,7 +59,7 @@ func (s *sleeper) rest(until clock.Time) {
 // rouse gets somebody to look at the queue after a bell was rung: the owner if it sleeps, or else the device's goroutine
 // if there is work left that the owner may never come back for.
 func (c *CompletionQueue) rouse() {
-	if c.sleep.armed.Load() {
+	if c.sleep.armed.Load() != 0 {
 		c.sleep.rouse()
 	} else if c.watched.Load() {
 		c.device.nic.look(c)
@@ -137,9 +137,9 @@ func (c *CompletionQueue) spin(until clock.Time) {
 
 // doze sleeps until a call or the given moment.
 func (c *CompletionQueue) doze(until clock.Time) {
-	c.sleep.armed.Store(true)
+	c.sleep.armed.Store(1)
 	if !c.called() {
 		c.sleep.rest(until)
 	}
-	c.sleep.armed.Store(false)
+	c.sleep.armed.Store(0)
 }

@@ -1,0 +1,114 @@
+package soft
+
+import (
+	"crypto/tls"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"time"
+)
+
+// Lanes is a set of ways to reach a peer.
+type Lanes uint8
+
+// The lanes, the best first.
+const (
+	InProcess    Lanes = 1 << iota // devices of one process
+	SharedMemory                   // processes of one user on one host
+	TCP                            // everybody else: between hosts, or on one host without trust
+
+	// AllLanes is every lane.
+	AllLanes = InProcess | SharedMemory | TCP
+)
+
+var laneNames = [...]string{"inproc", "shm", "tcp"}
+
+func (l Lanes) String() string {
+	var words []string
+	for i, word := range laneNames {
+		if l&(1<<i) != 0 {
+			words = append(words, word)
+		}
+	}
+	if len(words) == 0 {
+		return "none"
+	}
+	return strings.Join(words, "+")
+}
+
+// has reports whether all of want is there.
+func (l Lanes) has(want Lanes) bool { return l&want == want }
+
+// Config describes a device. The zero value works.
+type Config struct {
+	// Name is for people: it stands in errors. Empty means "soft".
+	Name string
+	// PeerTimeout is how long Connect waits for the peer to connect too, and after how long a peer that says nothing is
+	// given up. Zero means one second.
+	PeerTimeout time.Duration
+	// Lanes are the ways to peers that the device may take. Each connection takes the best that both ends have. Zero
+	// means InProcess: no socket is opened.
+	Lanes Lanes
+	// Listen is where the TCP lane awaits peers: "127.0.0.1:0", "[::1]:0", "unix:/path". Empty means "127.0.0.1:0". An
+	// address beyond loopback needs TLS, or Plain.
+	Listen string
+	// Advertise is what peers dial, if that is not where the device listens.
+	Advertise string
+	// TLS encrypts the TCP lane. Both ends must show a certificate that the other trusts. Nil means that nothing is
+	// encrypted.
+	TLS *tls.Config
+	// Plain allows to listen beyond loopback without TLS.
+	Plain bool
+	// Log hears why a connection could not be made, or has ended: a completion only says that it was so. Nil means
+	// nobody.
+	Log *slog.Logger
+}
+
+func (c Config) withDefaults() (Config, error) {
+	if c.Name == "" {
+		c.Name = "soft"
+	}
+	if c.PeerTimeout == 0 {
+		c.PeerTimeout = time.Second
+	}
+	if c.Lanes == 0 {
+		c.Lanes = InProcess
+	}
+	if c.Listen == "" {
+		c.Listen = "127.0.0.1:0"
+	}
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	return c, c.check()
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.PeerTimeout < 0:
+		return fmt.Errorf("soft: device %q: peer timeout %v is negative", c.Name, c.PeerTimeout)
+	case c.Lanes&^AllLanes != 0:
+		return fmt.Errorf("soft: device %q: unknown lanes %#x; there are %v", c.Name, uint8(c.Lanes&^AllLanes), AllLanes)
+	case c.Lanes.has(TCP) && c.TLS == nil && !c.Plain && !isLocal(c.Listen):
+		return fmt.Errorf("soft: device %q: listening on %s, beyond loopback, needs TLS, or Plain to go without", c.Name,
+			c.Listen)
+	}
+	return nil
+}
+
+// isLocal reports whether only processes of this host can reach an address.
+func isLocal(listen string) bool {
+	if strings.HasPrefix(listen, unixScheme) {
+		return true
+	}
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return true // to be refused for what it is
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || ip != nil && ip.IsLoopback()
+}
+
+// unixScheme marks the path of a Unix socket.
+const unixScheme = "unix:"
