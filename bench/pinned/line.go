@@ -8,7 +8,7 @@ import (
 )
 
 // Patience is how long the parent waits for a report before it takes the role for stuck.
-const Patience = 60 * time.Second
+const Patience = 30 * time.Second
 
 // Line is the connection between a role and its parent.
 type Line struct {

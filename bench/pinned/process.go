@@ -7,15 +7,17 @@ import (
 	"os"
 	"os/exec"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
 
-// closeLimit is how long a role may take to end after its orders have.
-const closeLimit = 5 * time.Second
-
-// abortDelay is how long a role lives on after the measurement has failed: long enough to say why it ended.
-const abortDelay = 100 * time.Millisecond
+const (
+	// closeLimit is how long a role may take to end after its orders have.
+	closeLimit = 5 * time.Second
+	// abortDelay is how long a role lives on after the measurement has failed: long enough to say why, if it was its own.
+	abortDelay = 100 * time.Millisecond
+)
 
 // Process is this program again, as a role.
 type Process struct {
@@ -24,28 +26,31 @@ type Process struct {
 	core     int
 	command  *exec.Cmd
 	complain bytes.Buffer // what it wrote to standard error
-	pipes    []*os.File   // the parent's ends
+	orders   *os.File
+	reports  *os.File
+	ended    chan struct{} // closed by runWait
+	failed   error         // how it ended, as soon as it has
+	aborted  atomic.Bool   // it was killed because something else had failed
 }
 
-// Start runs this program as a role, pinned to a core.
-func Start(role string, core int) (*Process, error) {
+// start runs this program as a role, pinned to a core.
+func start(role string, core int) (*Process, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, err
 	}
-	p := &Process{role: role, core: core, command: exec.Command(self)}
+	p := &Process{role: role, core: core, command: exec.Command(self), ended: make(chan struct{})}
 	p.command.Env = append(os.Environ(), roleVariable+"="+role)
 	p.command.Stderr = &p.complain
 	p.command.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	// A role that was killed keeps nothing open, so the copy of its standard error ends soon.
-	p.command.WaitDelay = closeLimit
-	if err := p.start(); err != nil {
+	if err := p.launch(); err != nil {
 		return nil, fmt.Errorf("start %s on core %d: %w", role, core, err)
 	}
+	go p.runWait()
 	return p, nil
 }
 
-func (p *Process) start() error {
+func (p *Process) launch() error {
 	theirIn, orders, err := os.Pipe()
 	if err != nil {
 		return err
@@ -57,15 +62,22 @@ func (p *Process) start() error {
 	}
 	defer func() { _ = theirOut.Close() }()
 	p.command.Stdin, p.command.Stdout = theirIn, theirOut
-	p.Line = newLine(reports, orders, Patience)
-	p.pipes = []*os.File{orders, reports}
+	p.Line, p.orders, p.reports = newLine(reports, orders, Patience), orders, reports
 	if err := OnCore(p.core, p.command.Start); err != nil {
 		return errors.Join(err, orders.Close(), reports.Close())
 	}
 	return nil
 }
 
-// Stop stops the process (SIGSTOP), and returns when every thread of it stands still.
+// runWait waits for the end of the process. It ends with it, and close waits for both.
+func (p *Process) runWait() {
+	if err := p.command.Wait(); err != nil {
+		p.failed = fmt.Errorf("%s on core %d: %w: %s", p.role, p.core, err, strings.TrimSpace(p.complain.String()))
+	}
+	close(p.ended)
+}
+
+// Stop stops the process (SIGSTOP), and returns when it stands still.
 func (p *Process) Stop() error {
 	if err := p.command.Process.Signal(syscall.SIGSTOP); err != nil {
 		return err
@@ -78,7 +90,7 @@ func (p *Process) Stop() error {
 	return fmt.Errorf("%s does not stop", p.role)
 }
 
-// stands reports whether a process is stopped: the letter behind the name, in parentheses, that may hold anything.
+// stands reports whether a process is stopped. The letter that says so is behind the name, which may hold anything.
 func stands(pid int) (bool, error) {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -90,20 +102,32 @@ func stands(pid int) (bool, error) {
 // Continue lets a stopped process go on.
 func (p *Process) Continue() error { return p.command.Process.Signal(syscall.SIGCONT) }
 
-// Close ends the orders and waits for the process, which it kills if that takes too long. It fails as the role did.
-func (p *Process) Close() error {
-	failed := p.pipes[0].Close()
-	kill := time.AfterFunc(closeLimit, func() { _ = p.command.Process.Kill() })
-	err := p.command.Wait()
-	kill.Stop()
-	if err != nil {
-		err = fmt.Errorf("%s on core %d: %w: %s", p.role, p.core, err, strings.TrimSpace(p.complain.String()))
+// close ends the orders and waits for the process, which it kills if that takes too long. It fails as the role did.
+func (p *Process) close() error {
+	failed := p.orders.Close()
+	if !p.endsWithin(closeLimit) {
+		_ = p.command.Process.Kill()
+		<-p.ended
 	}
-	return errors.Join(failed, err, p.pipes[1].Close())
+	if p.aborted.Load() {
+		return errors.Join(failed, p.reports.Close())
+	}
+	return errors.Join(p.failed, failed, p.reports.Close())
 }
 
-// abort ends a process that has not failed by itself, and leaves one that has the time to say why.
+// abort ends a process because something else has failed, unless it ends by itself: then it was perhaps the cause.
 func (p *Process) abort() {
-	_ = p.Continue()
-	time.AfterFunc(abortDelay, func() { _ = p.command.Process.Kill() })
+	if !p.endsWithin(abortDelay) {
+		p.aborted.Store(true)
+		_ = p.command.Process.Kill()
+	}
+}
+
+func (p *Process) endsWithin(limit time.Duration) bool {
+	select {
+	case <-p.ended:
+		return true
+	case <-time.After(limit):
+		return false
+	}
 }
