@@ -53,13 +53,15 @@ func forever(parent *Line) error {
 	return nil
 }
 
+// What there is on this machine, asked before any test could change it.
+var firstCore, secondCore, oneCore = Cores()
+
 func twoCores(t *testing.T) (first, second int) {
 	t.Helper()
-	first, second, err := Cores()
-	if err != nil {
-		t.Skip(err)
+	if oneCore != nil {
+		t.Skip(oneCore)
 	}
-	return first, second
+	return firstCore, secondCore
 }
 
 func TestEachRoleStaysOnItsCore(t *testing.T) {
