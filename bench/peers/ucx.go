@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/weft-fabric/weft/bench/pinned"
@@ -33,11 +34,13 @@ func (u UCX) Latency() (float64, error) { return u.run("overall_lat") }
 // Rate is messages a second over the run ("overall" in UCX's table).
 func (u UCX) Rate() (float64, error) { return u.run("overall_mr") }
 
+var errNoUCX = errors.New("UCX is missing; install it with: scripts/need ucx_perftest ucx-utils")
+
 // UCXVersion is the version of the installed UCX.
 func UCXVersion() (string, error) {
 	text, err := exec.Command("ucx_info", "-v").Output()
 	if errors.Is(err, exec.ErrNotFound) {
-		return "", errors.New("UCX is missing; install the Debian package ucx-utils: scripts/need ucx_perftest ucx-utils")
+		return "", errNoUCX
 	}
 	found := regexp.MustCompile(`[Vv]ersion\s+(\S+)`).FindSubmatch(text)
 	if err != nil || found == nil {
@@ -59,7 +62,9 @@ func (u UCX) run(column string) (float64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), ucxLimit)
 	defer cancel()
 	server, heard := u.command(ctx, "-c", strconv.Itoa(far), "-p", port)
-	if err := server.Start(); err != nil {
+	if err := server.Start(); errors.Is(err, exec.ErrNotFound) {
+		return 0, errNoUCX
+	} else if err != nil {
 		return 0, fmt.Errorf("ucx_perftest: %w", err)
 	}
 	if err = awaitListener(ctx, port); err == nil {
@@ -82,6 +87,7 @@ func (u UCX) command(ctx context.Context, arguments ...string) (*exec.Cmd, *byte
 	var output bytes.Buffer
 	c := exec.CommandContext(ctx, "ucx_perftest", arguments...)
 	c.Stdout, c.Stderr = &output, &output
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	c.Env = os.Environ()
 	if u.Transport == "tcp" {
 		c.Env = append(c.Env, "UCX_TLS=tcp", "UCX_NET_DEVICES=lo")

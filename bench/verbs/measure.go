@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-
-	"github.com/weft-fabric/weft/bench/peers"
 )
 
 // result is one row of the table.
@@ -67,11 +65,7 @@ func steps(o options) []step {
 
 // measure takes the steps that were asked for. One that fails is a row too, so that the others are not lost.
 func measure(o options) error {
-	ucx, err := peers.UCXVersion()
-	if err != nil {
-		return err
-	}
-	r := newRecord(ucx)
+	r := newRecord()
 	watch, err := newWatch()
 	if err != nil {
 		return err

@@ -9,6 +9,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/weft-fabric/weft/bench/peers"
 )
 
 // record is one run, as it is kept.
@@ -28,12 +30,16 @@ type machine struct {
 	UCX    string `json:"ucx"`
 }
 
-func newRecord(ucx string) *record {
+func newRecord() *record {
 	r := &record{Time: time.Now().UTC().Truncate(time.Second), Machine: thisMachine()}
-	r.Machine.UCX = ucx
-	if !strings.HasPrefix(ucx, "1.13.") {
+	ucx, err := peers.UCXVersion()
+	switch {
+	case err != nil:
+		r.warn([]string{err.Error()})
+	case !strings.HasPrefix(ucx, "1.13."):
 		r.warn([]string{"the bounds against UCX are meant for 1.13, and this is " + ucx})
 	}
+	r.Machine.UCX = ucx
 	return r
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"strings"
 	"text/tabwriter"
@@ -14,7 +15,7 @@ func report(out string, r *record) error {
 	if err != nil {
 		return err
 	}
-	printTable(r.Results, last)
+	printTable(os.Stdout, r.Results, last)
 	for _, w := range r.Warnings {
 		fmt.Println("warning:", w)
 	}
@@ -33,19 +34,19 @@ func misses(results []result) (err error) {
 		case r.Failed != "":
 			err = errors.Join(err, fmt.Errorf("%s: %s", r.What, r.Failed))
 		case !r.met():
-			err = errors.Join(err, fmt.Errorf("%s: %s, the bound is %.4g", r.What, r.measured(), r.Bound))
+			err = errors.Join(err, fmt.Errorf("%s: %s, the bound is %s", r.What, r.measured(), number(r.Bound)))
 		}
 	}
 	return err
 }
 
-func printTable(results []result, last record) {
+func printTable(w io.Writer, results []result, last record) {
 	before := map[string]float64{}
 	for _, r := range last.Results {
 		before[r.key()] = r.Value
 	}
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "what\tmeasured\tspread\tbound\tours\tpeer\tlast run")
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "what\tmeasured\tspread\tbound\tours\tagainst\tlast run")
 	for _, r := range results {
 		ours, theirs := r.sides()
 		fmt.Fprintln(table, strings.Join([]string{r.What, r.measured(), r.spread(), r.verdict(), ours, theirs,
@@ -61,14 +62,14 @@ func (r result) measured() string {
 	if r.Failed != "" {
 		return "-"
 	}
-	return strings.TrimSpace(fmt.Sprintf("%.3g %s", r.Value, r.Unit))
+	return strings.TrimSpace(number(r.Value) + " " + r.Unit)
 }
 
 func (r result) spread() string {
 	if len(r.Pairs) == 0 || r.Failed != "" {
 		return ""
 	}
-	return fmt.Sprintf("%.3g..%.3g", r.Low, r.High)
+	return number(r.Low) + ".." + number(r.High)
 }
 
 func (r result) verdict() string {
@@ -78,7 +79,7 @@ func (r result) verdict() string {
 	if !r.bounded() {
 		return ""
 	}
-	return fmt.Sprintf("%s %.4g  %s", map[bool]string{true: "≤", false: "≥"}[r.AtMost], r.Bound,
+	return fmt.Sprintf("%s %s  %s", map[bool]string{true: "≤", false: "≥"}[r.AtMost], number(r.Bound),
 		map[bool]string{true: "met", false: "MISSED"}[r.met()])
 }
 
@@ -87,14 +88,25 @@ func (r result) sides() (ours, theirs string) {
 	if len(r.Pairs) == 0 || r.Failed != "" {
 		return "", r.Peer
 	}
-	ours = fmt.Sprintf("%.3g %s", median(column(r.Pairs, func(p pair) float64 { return p.Ours })), r.PairUnit)
-	theirs = fmt.Sprintf("%.3g %s  %s", median(column(r.Pairs, func(p pair) float64 { return p.Peer })), r.PairUnit, r.Peer)
-	return ours, theirs
+	ours = number(median(column(r.Pairs, func(p pair) float64 { return p.Ours }))) + " " + r.PairUnit
+	theirs = number(median(column(r.Pairs, func(p pair) float64 { return p.Peer }))) + " " + r.PairUnit
+	return ours, theirs + "  " + r.Peer
 }
 
 func (r result) change(old float64) string {
 	if old == 0 || r.Failed != "" {
 		return ""
 	}
-	return fmt.Sprintf("%.3g (%+.0f %%)", old, 100*(r.Value/old-1))
+	return fmt.Sprintf("%s (%+.0f %%)", number(old), 100*(r.Value/old-1))
+}
+
+// number prints a value with the three digits that a measurement has, and never as a power of ten.
+func number(v float64) string {
+	switch {
+	case v >= 1e6:
+		return fmt.Sprintf("%.3gM", v/1e6)
+	case v >= 1e3:
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }
