@@ -43,7 +43,9 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	defer q.cq.exit()
 	l := q.life.Load()
 	if q.pool.shared {
-		l.reach()
+		if err := l.reach(); err != nil {
+			return err
+		}
 	}
 	if !l.moveTo(phaseNew, phaseConnecting) {
 		return fmt.Errorf("soft: queue pair %d is %v: Connect needs New", q.number, l.phase().state())
@@ -169,9 +171,12 @@ func (q *QueuePair) settleReset(l *life) {
 		return
 	}
 	q.controls.resetting = false
-	q.domain.retire(l)
-	q.beginLife(q.device.nextEpoch())
-	q.reportControl(q.controls.resetTag, driver.OpReset, driver.OK)
+	q.retire(l)
+	status := driver.OK
+	if err := q.beginLife(q.device.nextEpoch()); err != nil {
+		status = driver.Flushed // not carried out: there is no memory for another life
+	}
+	q.reportControl(q.controls.resetTag, driver.OpReset, status)
 }
 
 func (q *QueuePair) reportControl(tag driver.Tag, op driver.Op, status driver.Status) {

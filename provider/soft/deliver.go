@@ -19,7 +19,6 @@ func (v *visit) send() verdict {
 	size := v.share()
 	stream(&into, &from, size)
 	if v.moved(size) == again {
-		v.peer.filling.Store(n + 1)
 		return again
 	}
 	v.report(n, driver.OK)
@@ -46,15 +45,14 @@ func (v *visit) takeReceive() (uint32, bool) {
 	if me.slot != 0 {
 		return me.slot - 1, true
 	}
-	n, ok := pool.take()
+	n, ok := pool.take(v.peer.number)
 	if !ok {
 		v.peer.wanting.Store(1)
 		pool.wanted.Store(1)
-		if n, ok = pool.take(); !ok {
+		if n, ok = pool.take(v.peer.number); !ok {
 			return 0, false
 		}
 	}
-	pool.slots[n].taker = v.peer.number
 	me.slot = n + 1
 	return n, true
 }
@@ -62,7 +60,7 @@ func (v *visit) takeReceive() (uint32, bool) {
 // openReceive makes p the memory of a receive that has not been filled yet, or says what is wrong with the receive as a
 // place for the message.
 func (v *visit) openReceive(p *pieces, n uint32) driver.Status {
-	s, keys, more := &v.peer.pool.slots[n], v.peer.domain.keys, v.peer.pool.more(n)
+	s, keys, more := &v.peer.pool.slots[n], v.peer.keys, v.peer.pool.more(n)
 	if v.total > s.bytes {
 		return driver.LocalLength
 	}
@@ -86,9 +84,6 @@ func (v *visit) report(n uint32, status driver.Status) {
 	}
 	if s.op != driver.OpReceive {
 		s.imm = v.request.Imm
-	}
-	if v.peer.filling.Load() != 0 {
-		v.peer.filling.Store(0)
 	}
 	v.peer.arrive(n)
 }

@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -27,6 +28,8 @@ type Device struct {
 	nic      nic
 	epoch    atomic.Uint32 // of the last life of any queue pair: a number that is used again never has an old epoch
 	locks    atomic.Uint64 // taken on the data path, other than those of completion queues
+	arena    *arena        // nil: peers are in this process
+	controls controlWords  // of the regions of its domains
 	meetings meetings      // of queue pairs with peers of other processes
 	dialled  string        // what peers dial to reach the TCP lane; empty: they cannot
 
@@ -56,6 +59,9 @@ func New(config Config) (*Device, error) {
 		pairs:    make(map[uint32]*QueuePair),
 	}
 	d.meetings.open()
+	if err := d.openLanes(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
 	enlist(d)
 	return d, nil
 }
@@ -95,7 +101,12 @@ func (d *Device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
-	c := &CompletionQueue{device: d, depth: depth, sleep: sleeper{armed: new(atomic.Uint32), signal: make(chan struct{}, 1)}}
+	words, at, err := placeOne[queueWords](d.arena)
+	if err != nil {
+		return nil, err
+	}
+	c := &CompletionQueue{device: d, depth: depth, sleep: sleeper{armed: &words.armed, signal: make(chan struct{}, 1)},
+		ready: readySet{queueWords: words, wordsRef: at, arena: d.arena}}
 	d.queues[c] = struct{}{}
 	return c, nil
 }

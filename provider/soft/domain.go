@@ -3,9 +3,9 @@ package soft
 import (
 	"errors"
 	"fmt"
-	"os"
 	"sync"
-	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/verbs/driver"
 )
@@ -31,7 +31,7 @@ type Domain struct {
 // it alive, and Go does not move it. But there the race detector sees the NIC's plain copies, and reports a program that
 // reads with Load64 what peers write; and other providers, or a peer in another process, cannot reach it.
 func (d *Domain) Register(b []byte, access driver.Access) (driver.Memory, error) {
-	return d.adopt(b, nil, access)
+	return d.adopt(b, nil, nil, access)
 }
 
 // Alloc maps size fresh zero bytes, page-aligned, and registers them.
@@ -39,25 +39,43 @@ func (d *Domain) Alloc(size int, access driver.Access) (driver.Memory, error) {
 	if size > maxAlloc {
 		return nil, fmt.Errorf("soft: alloc: size %d is more than %d: %w", size, maxAlloc, driver.ErrLimit)
 	}
-	page := os.Getpagesize()
-	pages, err := syscall.Mmap(-1, 0, (size+page-1)/page*page, syscall.PROT_READ|syscall.PROT_WRITE,
-		syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	pages, file, err := d.newPages(wholePages(size))
 	if err != nil {
-		return nil, fmt.Errorf("soft: alloc: map %d bytes: %w", size, err)
+		return nil, fmt.Errorf("soft: alloc: %d bytes: %w", size, err)
 	}
-	m, err := d.adopt(pages[:size:size], pages, access)
+	m, err := d.adopt(pages[:size:size], pages, file, access)
 	if err != nil {
-		return nil, errors.Join(err, syscall.Munmap(pages))
+		file.close()
+		return nil, errors.Join(err, unix.Munmap(pages))
 	}
 	return m, nil
 }
 
+// newPages maps pages: of a file that other processes can map too, if there may be any.
+func (d *Domain) newPages(size int) ([]byte, *backing, error) {
+	if d.device.arena == nil {
+		b, err := unix.Mmap(-1, 0, size, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_ANON|unix.MAP_PRIVATE)
+		return b, nil, err
+	}
+	fd, err := newMemfd("weft-memory", int64(size))
+	if err != nil {
+		return nil, nil, err
+	}
+	file := &backing{fd: fd, owned: true, size: int64(size), extents: []extent{{length: uint64(size)}}}
+	b, err := mapShared(fd, 0, size)
+	if err != nil {
+		unix.Close(fd)
+		return nil, nil, err
+	}
+	return b, file, nil
+}
+
 // adopt registers b as a new child. If pages is not nil, the memory unmaps them when it is closed.
-func (d *Domain) adopt(b, pages []byte, access driver.Access) (driver.Memory, error) {
+func (d *Domain) adopt(b, pages []byte, file *backing, access driver.Access) (driver.Memory, error) {
 	if err := d.bear(); err != nil {
 		return nil, err
 	}
-	m, err := newMemory(d, b, pages, access)
+	m, err := newMemory(d, b, pages, file, access)
 	if err != nil {
 		d.drop()
 		return nil, err

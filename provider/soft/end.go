@@ -41,11 +41,10 @@ type end struct {
 	// Written by the peer's requester, while it is inside the gate.
 	gate    gate
 	arrived atomic.Uint64 // messages that have arrived in this life: arrivals up to, not including
-	filling atomic.Uint32 // 1 + the slot of a receive that is taken but not yet filled; 0: none
+	spoiled atomic.Uint64 // 1 + the arrival of a message that could not be received, the last there is; 0: none
 	wanting atomic.Uint32 // 1: the requester waits for a receive; the owner clears it and rings
 	watched atomic.Uint32 // 1: a chained request waits for an arrival; whoever arrives clears it and rings
-	spoiled atomic.Uint64 // 1 + the arrival of a message that could not be received, the last there is; 0: none
-	_       [24]byte
+	_       [8]byte
 }
 
 func (e *end) phase() phase { return phase(e.phaseWord.Load()) }

@@ -225,6 +225,12 @@ func TestBadSizesAreNamed(t *testing.T) {
 	}
 }
 
+func smallPool(h *host) *pool {
+	p, err := newPool(h.device, 3, 2, false)
+	ok(h.t, err)
+	return p
+}
+
 // TestTooMuchPanics: package verbs posts no more than was agreed. If it did, one request would take another's place.
 func TestTooMuchPanics(t *testing.T) {
 	h := newHost(t)
@@ -235,8 +241,8 @@ func TestTooMuchPanics(t *testing.T) {
 				b.push(&driver.Request{Op: driver.OpSend}, 3)
 			}
 		},
-		"receives": func() { newPool(h.device, 3, 2, false).postAll(make([]driver.Receive, 4)) },
-		"spans":    func() { newPool(h.device, 3, 2, false).postAll([]driver.Receive{{More: make([]driver.Span, 2)}}) },
+		"receives": func() { smallPool(h).postAll(make([]driver.Receive, 4)) },
+		"spans":    func() { smallPool(h).postAll([]driver.Receive{{More: make([]driver.Span, 2)}}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {

@@ -16,7 +16,20 @@ import (
 //
 // The same slot guards the requester's own memory: it reads local spans only while inside, and Memory.Close looks at
 // the slots in both directions.
-type gate struct{ slot atomic.Uint64 }
+//
+// A requester of another process also writes down, before it marks the slot, what it is going to change: if it stands
+// still inside, the owner must know which pages to save from it (evict.go).
+type gate struct {
+	slot atomic.Uint64
+	mark stretch
+}
+
+// stretch is a piece of registered memory at a gate's owner. The zero stretch is nothing.
+type stretch struct {
+	key    uint32 // the local key of the memory
+	offset uint64 // in it
+	length uint64
+}
 
 // enter marks the slot and returns the mark. left is the requester's own record of the value it left behind.
 func (g *gate) enter(left uint64) uint64 {

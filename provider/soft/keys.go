@@ -23,6 +23,17 @@ const (
 	minResting    = 256
 )
 
+// keyring finds the registered memory of a domain, in this process or in another.
+type keyring interface {
+	// find returns the region with a remote key, or nil.
+	find(remoteKey uint64) *region
+	// cover reports whether each span lies inside live memory of the domain, and returns the region of the first. Empty
+	// spans lie anywhere.
+	cover(first driver.Span, more []driver.Span) (r *region, ok bool)
+	// bytes returns the bytes of one such span.
+	bytes(driver.Span) []byte
+}
+
 // keyTable finds the regions of a domain: by local key without a lock, by remote key with one, which is taken seldom
 // because queue pairs remember what they found. Any goroutine may use it.
 type keyTable struct {
@@ -129,8 +140,6 @@ func (t *keyTable) local(key uint32) *region {
 	return nil
 }
 
-// cover reports whether each span lies inside live memory of the domain, and returns the region of the first. Empty
-// spans lie anywhere.
 func (t *keyTable) cover(first driver.Span, more []driver.Span) (r *region, ok bool) {
 	if r, ok = t.covers(first); !ok {
 		return nil, false
@@ -151,7 +160,6 @@ func (t *keyTable) covers(s driver.Span) (*region, bool) {
 	return r, r != nil && r.allows(0) && r.contains(s.Address, uint64(s.Length))
 }
 
-// bytes returns the bytes of one such span.
 func (t *keyTable) bytes(s driver.Span) []byte {
 	if s.Length == 0 {
 		return nil

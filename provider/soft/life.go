@@ -8,15 +8,21 @@ import (
 
 // life is a queue pair from its making, or its last Reset, to the next Reset or Close: the end that the peer sees, and
 // the Go side of it, which peers in this process may follow. A life is connected at most once.
+//
+// Of a life in another process that this one is connected to there is a view here: the same words, mapped.
 type life struct {
-	end
+	*end
 	epoch  uint32
 	number uint32
-	domain *Domain
-	place  int // among the lives of the domain; guarded by its lock
+	domain *Domain // nil in a view
+	place  int     // among the lives of the domain; guarded by its lock
 	bell   *bell
+	keys   keyring  // of the domain
 	pool   *pool    // where messages find their receives
 	order  []uint32 // ring of slots in the order of arrival; allocated before the first receive can be taken
+
+	endRef, orderRef ref
+	neighbour        *neighbour // of a view: to the process that it lies in
 
 	// peer is the life that the owner has named in Connect, or nil. It is set once. The connection is made when two
 	// lives have named each other: each side stores its own, then looks at the other's, so one of them sees both.
@@ -29,10 +35,11 @@ type life struct {
 }
 
 // reach allocates the ring of arrivals. It holds as many as there can be receives, so it never overflows.
-func (l *life) reach() {
+func (l *life) reach() (err error) {
 	if l.order == nil {
-		l.order = make([]uint32, l.pool.ringSize())
+		l.order, l.orderRef, err = placeMany[uint32](l.domain.device.arena, l.pool.ringSize())
 	}
+	return err
 }
 
 // arrive publishes the slot as the next arrival. Called by the peer's requester, inside the gate.
@@ -46,7 +53,9 @@ func (l *life) arrive(slot uint32) {
 // requests that are chained to an arrival.
 func (l *life) announce() {
 	l.bell.ring()
-	l.announceChained()
+	if l.neighbour == nil { // elsewhere, the owner tells
+		l.announceChained()
+	}
 }
 
 // announceChained is announce for when the owner knows.

@@ -3,64 +3,39 @@ package soft
 import (
 	"fmt"
 	"sync"
-	"sync/atomic"
-	"syscall"
 	"unsafe"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// alive is the bit of a region's control word, above the bits of driver.Access, that Close clears.
-const alive = 1 << 8
-
-// regionControl is what requesters ask inside the gate. Like an end it has no Go pointers.
-type regionControl struct {
-	word atomic.Uint32 // driver.Access and alive
-}
-
-// allows reports whether the region is alive and grants all of want.
-func (c *regionControl) allows(want driver.Access) bool {
-	need := alive | uint32(want)
-	return c.word.Load()&need == need
-}
-
-// region is registered memory as the NIC knows it. It is never used again after Close, and its remote key is a random
-// number that will not be drawn twice, so a queue pair may remember one for ever: the control word tells it the rest. Its
-// local key does come back (keys.go), and is looked up every time.
-type region struct {
-	regionControl
-	bytes     []byte
-	base      uint64 // address of the first byte
-	localKey  uint32
-	remoteKey uint64
-}
-
-// contains reports whether n bytes from an address lie inside. It is exact for all 64-bit values.
-func (r *region) contains(at, n uint64) bool {
-	offset, length := at-r.base, uint64(len(r.bytes))
-	return offset <= length && n <= length-offset
-}
-
-// slice returns n bytes from an address, which must lie inside.
-func (r *region) slice(at, n uint64) []byte { return r.bytes[at-r.base:][:n] }
-
 // Memory is memory registered with a domain. It implements driver.Memory and driver.MemoryAccess.
 type Memory struct {
-	domain *Domain
-	region *region
-	pages  []byte // what Close unmaps; nil if the bytes belong to the caller
+	domain  *Domain
+	region  *region
+	pages   []byte   // what Close unmaps; nil if the bytes belong to the caller
+	backing *backing // nil: private to this process
 
 	mu     sync.Mutex
 	closed bool
 }
 
-func newMemory(d *Domain, b, pages []byte, access driver.Access) (*Memory, error) {
-	r := &region{bytes: b, base: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b))))}
-	r.word.Store(alive | uint32(access))
-	if err := d.keys.add(r); err != nil {
+func newMemory(d *Domain, b, pages []byte, file *backing, access driver.Access) (*Memory, error) {
+	control, serial, err := d.device.controls.take(d.device.arena, access)
+	if err != nil {
 		return nil, err
 	}
-	return &Memory{domain: d, region: r, pages: pages}, nil
+	m := &Memory{domain: d, pages: pages, backing: file}
+	r := &region{placedControl: control, bytes: b, base: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))), memory: m,
+		fragile: file != nil && file.fragile}
+	r.serial.Store(serial)
+	m.region = r
+	if err := d.keys.add(r); err != nil {
+		d.device.controls.give(control)
+		return nil, err
+	}
+	return m, nil
 }
 
 // Region describes the memory. Its keys never change.
@@ -83,7 +58,7 @@ func (m *Memory) SetAccess(queue driver.CompletionQueue, tag driver.Tag, access 
 		return err
 	}
 	defer c.exit()
-	m.region.word.Store(alive | uint32(access))
+	m.region.change(alive | uint64(access))
 	c.fence(fence{tag: tag, visitors: m.domain.visitors()})
 	return nil
 }
@@ -97,16 +72,18 @@ func (m *Memory) Close() error {
 		return fmt.Errorf("soft: close memory: already %w", driver.ErrClosed)
 	}
 	m.closed = true
-	m.region.word.Store(0)
+	m.region.change(0)
 	for _, v := range m.domain.everybody() { // the domain goes on meanwhile
 		v.awaitLeft()
 	}
 	m.domain.keys.remove(m.region)
+	m.domain.device.controls.give(m.region.placedControl)
 	m.domain.drop()
+	m.backing.close()
 	if m.pages == nil {
 		return nil
 	}
-	if err := syscall.Munmap(m.pages); err != nil {
+	if err := unix.Munmap(m.pages); err != nil {
 		return fmt.Errorf("soft: close memory: unmap %d bytes: %w", len(m.pages), err)
 	}
 	return nil

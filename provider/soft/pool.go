@@ -3,7 +3,6 @@ package soft
 import (
 	"fmt"
 	"math/bits"
-	"sync"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -11,70 +10,117 @@ import (
 
 // slot is one receive: written by the owner when it is posted, then by the peer's requester that has taken it.
 type slot struct {
-	tag   driver.Tag
-	bytes uint64 // how long a message fits
+	claim atomic.Uint64 // who has taken it
+	bytes uint64        // how long a message fits
 	first driver.Span
-	more  int // further spans in pool.spans
+	more  uint32 // further spans in pool.spans
 
-	taker  uint32 // number of the queue pair whose message took the receive
 	length uint32 // of the message
 	imm    uint32
 	op     driver.Op
 	status driver.Status
 }
 
+// A claim is a turn, which is never the same for two posts of a slot, and in its lower half the number of the queue pair
+// whose message has taken the receive: nobody while it is posted, vacated while it is not in use. The slot itself names
+// its taker, so that the receive of a taker that dies at any instruction can be found and given back.
+const (
+	claimTaker = 1<<32 - 1
+	nobody     = 0
+	vacated    = claimTaker
+)
+
+// poolWords is what the owner and the takers of a pool share.
+type poolWords struct {
+	posted atomic.Uint64 // receives posted: up to, not including. Written by the owner
+	_      [56]byte
+	taken  atomic.Uint64 // where to look for the next one. Written by takers
+	wanted atomic.Uint32 // 1: some end of the pool has its wanting set
+	_      [52]byte
+}
+
 // pool is a table of receives, and the ring of those that are posted and not yet taken. The owner posts; requesters
-// take, each inside the gate of an end that uses the pool. If several ends share it, a lock keeps them apart.
+// take, each inside the gate of an end that uses the pool.
 type pool struct {
+	*poolWords
 	depth    int // receives, including those whose arrival the owner has not seen
 	maxSpans int
 	shared   bool
+	arena    *arena
 
-	posted atomic.Uint64 // receives posted: up to, not including. Written by the owner
-	taken  atomic.Uint64 // receives taken: up to, not including. Written by the taker
-	wanted atomic.Uint32 // 1: some end of the pool has its wanting set
+	// Allocated with the first receive, or when a peer of another process is to see them.
+	slots []slot
+	spans []driver.Span // further spans of slot i from i*(maxSpans-1)
+	posts []uint32      // ring of slots in posting order
+	refs  poolRefs
 
-	// Allocated with the first receive.
-	slots  []slot
-	spans  []driver.Span // further spans of slot i from i*(maxSpans-1)
-	posts  []uint32      // ring of slots in posting order
-	vacant []uint32      // slots that are not in use; the owner's
-
-	taking sync.Mutex     // among the takers of a shared pool
-	locks  *atomic.Uint64 // counts when taking is taken
-	users  []*QueuePair   // the owner's
-	source *source        // of the receives' completions; its queue pair's too, unless the pool is shared
+	// The owner's.
+	tags     []driver.Tag
+	vacant   []uint32 // slots that are not in use
+	reported uint64   // receives of a pool that is not shared that have ended: up to, not including
+	users    []*QueuePair
+	source   *source // of the receives' completions; its queue pair's too, unless the pool is shared
 }
 
-func newPool(d *Device, depth, maxSpans int, shared bool) *pool {
-	return &pool{depth: depth, maxSpans: maxSpans, shared: shared, locks: &d.locks, source: new(source)}
+// poolRefs is where the parts of a pool lie in the arena.
+type poolRefs struct{ words, slots, spans, posts ref }
+
+func newPool(d *Device, depth, maxSpans int, shared bool) (*pool, error) {
+	p := &pool{depth: depth, maxSpans: maxSpans, shared: shared, arena: d.arena, source: new(source)}
+	var err error
+	p.poolWords, p.refs.words, err = placeOne[poolWords](p.arena)
+	return p, err
 }
 
 // ringSize is how long a ring of slots must be: all that can be outstanding, and a power of two so that it wraps cheaply.
 func (p *pool) ringSize() int { return powerOfTwo(p.depth) }
 
 // powerOfTwo returns the smallest power of two that is at least n and 1.
-func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
+func powerOfTwo(n int) int { return 1 << logarithm(uint64(max(n, 1))) }
 
-func (p *pool) allocate() {
-	p.slots = make([]slot, p.depth)
-	p.spans = make([]driver.Span, p.depth*(p.maxSpans-1))
-	p.posts = make([]uint32, p.ringSize())
+// logarithm returns how many bits the smallest power of two has behind the one that is at least n.
+func logarithm(n uint64) int { return bits.Len64(n - 1) }
+
+// allocate makes the pool's tables, unless they are there.
+func (p *pool) allocate() (err error) {
+	if p.tags != nil {
+		return nil
+	}
+	if p.slots, p.refs.slots, err = placeMany[slot](p.arena, p.depth); err != nil {
+		return err
+	}
+	if p.spans, p.refs.spans, err = placeMany[driver.Span](p.arena, p.depth*(p.maxSpans-1)); err != nil {
+		return err
+	}
+	if p.posts, p.refs.posts, err = placeMany[uint32](p.arena, p.ringSize()); err != nil {
+		return err
+	}
+	p.tags = make([]driver.Tag, p.depth)
 	p.vacant = make([]uint32, 0, p.depth)
 	for i := range p.depth {
 		p.vacant = append(p.vacant, uint32(p.depth-1-i))
 	}
+	return nil
+}
+
+// release gives the tables back. Nobody may take any more.
+func (p *pool) release() {
+	give[slot](p.arena, p.refs.slots, p.depth)
+	give[driver.Span](p.arena, p.refs.spans, p.depth*(p.maxSpans-1))
+	give[uint32](p.arena, p.refs.posts, p.ringSize())
+	give[poolWords](p.arena, p.refs.words, 1)
 }
 
 // postAll adds receives. Called by the owner.
-func (p *pool) postAll(list []driver.Receive) {
-	if p.slots == nil {
-		p.allocate()
+func (p *pool) postAll(list []driver.Receive) error {
+	if err := p.allocate(); err != nil {
+		return err
 	}
 	for i := range list {
 		p.post(&list[i])
 	}
 	p.ringWanting()
+	return nil
 }
 
 // post adds one receive. Package verbs posts no more than there are slots for, and no more spans than they hold; if it
@@ -86,9 +132,11 @@ func (p *pool) post(r *driver.Receive) {
 	}
 	n := p.vacant[len(p.vacant)-1]
 	p.vacant = p.vacant[:len(p.vacant)-1]
+	p.tags[n] = r.Tag
 	s := &p.slots[n]
-	s.tag, s.bytes, s.first, s.more, s.length, s.imm = r.Tag, r.Bytes(), r.Span, len(r.More), 0, 0
+	s.bytes, s.first, s.more, s.length, s.imm = r.Bytes(), r.Span, uint32(len(r.More)), 0, 0
 	copy(p.spans[int(n)*(p.maxSpans-1):], r.More)
+	s.claim.Store(s.claim.Load()&^claimTaker + claimTaker + 1) // the next turn, nobody's
 	at := p.posted.Load()
 	p.posts[at&uint64(len(p.posts)-1)] = n
 	p.posted.Store(at + 1)
@@ -96,27 +144,61 @@ func (p *pool) post(r *driver.Receive) {
 
 // more returns the slot's spans after the first.
 func (p *pool) more(n uint32) []driver.Span {
-	return p.spans[int(n)*(p.maxSpans-1):][:p.slots[n].more]
+	return p.spans[int(n)*(p.maxSpans-1):][:min(int(p.slots[n].more), p.maxSpans-1)]
 }
 
-// take removes the oldest posted receive and returns its slot.
-func (p *pool) take() (uint32, bool) {
-	if p.shared {
-		p.taking.Lock()
-		defer p.taking.Unlock()
-		p.locks.Add(1)
+// take claims the oldest posted receive for a queue pair and returns its slot. A claim counts; the place in the ring is
+// only where to look: a taker may have died, or stand still, before it moved on, and then the next one does.
+func (p *pool) take(taker uint32) (uint32, bool) {
+	for {
+		at := p.taken.Load()
+		if at >= p.posted.Load() {
+			return 0, false
+		}
+		n := p.posts[at&uint64(len(p.posts)-1)]
+		if int(n) >= len(p.slots) {
+			return 0, false // another process has spoiled it
+		}
+		claim := &p.slots[n].claim
+		seen := claim.Load()
+		mine := seen&claimTaker == nobody && claim.CompareAndSwap(seen, seen|uint64(taker))
+		p.taken.CompareAndSwap(at, at+1)
+		if mine {
+			return n, true
+		}
 	}
-	at := p.taken.Load()
-	if at == p.posted.Load() {
-		return 0, false
+}
+
+// taker returns the number of the queue pair that has taken a slot, or nobody, or vacated.
+func (s *slot) taker() uint32 { return uint32(s.claim.Load() & claimTaker) }
+
+// skip moves on over the receives that were taken. Called by the owner, for takers that cannot any more.
+func (p *pool) skip() {
+	for at := p.taken.Load(); at < p.posted.Load(); at = p.taken.Load() {
+		if p.slots[p.posts[at&uint64(len(p.posts)-1)]].taker() == nobody {
+			return
+		}
+		p.taken.CompareAndSwap(at, at+1)
 	}
-	n := p.posts[at&uint64(len(p.posts)-1)]
-	p.taken.Store(at + 1)
-	return n, true
+}
+
+// renew makes every claim that somebody may have prepared, and not made yet, come to nothing. Called by the owner when a
+// taker was evicted.
+func (p *pool) renew() {
+	for i := range p.slots {
+		claim := &p.slots[i].claim
+		if seen := claim.Load(); seen&claimTaker == nobody {
+			claim.CompareAndSwap(seen, seen+claimTaker+1)
+		}
+	}
 }
 
 // vacate makes a slot free again. Called by the owner.
-func (p *pool) vacate(n uint32) { p.vacant = append(p.vacant, n) }
+func (p *pool) vacate(n uint32) {
+	p.slots[n].claim.Store(p.slots[n].claim.Load() | vacated)
+	p.vacant = append(p.vacant, n)
+	p.reported++
+}
 
 // addUser and removeUser keep the list of users. The last one takes the place of one that goes.
 func (p *pool) addUser(q *QueuePair) {
@@ -142,57 +224,9 @@ func (p *pool) ringWanting() {
 		l := q.life.Load()
 		if l.wanting.Load() != 0 {
 			l.wanting.Store(0)
-			l.peer.Load().bell.ring()
+			if peer := l.peer.Load(); peer != nil {
+				peer.bell.ring()
+			}
 		}
 	}
-}
-
-// SharedReceives is a pool of receives for several queue pairs of one completion queue. It implements
-// driver.SharedReceives.
-type SharedReceives struct {
-	domain *Domain
-	cq     *CompletionQueue
-	pool   *pool
-	closed bool
-}
-
-// NewSharedReceives makes an empty pool.
-func (d *Domain) NewSharedReceives(config driver.SharedConfig) (driver.SharedReceives, error) {
-	c := config.Completions.(*CompletionQueue)
-	if err := c.usable(); err != nil {
-		return nil, err
-	}
-	if err := d.bear(); err != nil {
-		return nil, err
-	}
-	return &SharedReceives{domain: d, cq: c, pool: newPool(d.device, config.Depth, config.MaxSpans, true)}, nil
-}
-
-// PostReceive adds receives to the pool.
-func (s *SharedReceives) PostReceive(list []driver.Receive) (n int, err error) {
-	if err := s.cq.enter(); err != nil {
-		return 0, err
-	}
-	defer s.cq.exit()
-	if s.closed {
-		return 0, fmt.Errorf("soft: shared receives are %w", driver.ErrClosed)
-	}
-	s.pool.postAll(list)
-	return len(list), nil
-}
-
-// Close drops what is still posted, and withdraws what was completed. The queue pairs that use the pool must be closed.
-func (s *SharedReceives) Close() error {
-	s.cq.mu.Lock()
-	defer s.cq.mu.Unlock()
-	if s.closed {
-		return fmt.Errorf("soft: close shared receives: already %w", driver.ErrClosed)
-	}
-	if n := len(s.pool.users); n > 0 {
-		return fmt.Errorf("soft: close shared receives: %d queue pairs use them", n)
-	}
-	s.closed = true
-	s.cq.done.withdraw(s.pool.source)
-	s.domain.drop()
-	return nil
 }

@@ -139,8 +139,12 @@ func (q *QueuePair) PostReceive(list []driver.Receive) (n int, err error) {
 	}
 	defer q.cq.exit()
 	l := q.life.Load()
-	l.reach()
-	q.pool.postAll(list)
+	if err := l.reach(); err != nil {
+		return 0, err
+	}
+	if err := q.pool.postAll(list); err != nil {
+		return 0, err
+	}
 	if l.phase().broken() {
 		q.enlist()
 	}

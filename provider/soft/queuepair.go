@@ -37,7 +37,12 @@ func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 		return nil, err
 	}
 	c := config.Completions.(*CompletionQueue)
-	q := &QueuePair{device: d.device, domain: d, cq: c, config: config, pool: d.poolFor(&config)}
+	p, err := d.poolFor(&config)
+	if err != nil {
+		d.drop()
+		return nil, err
+	}
+	q := &QueuePair{device: d.device, domain: d, cq: c, config: config, pool: p}
 	q.source = q.pool.source
 	if q.pool.shared {
 		q.source = new(source)
@@ -56,7 +61,11 @@ func (q *QueuePair) join(c *CompletionQueue) error {
 	if c.gone != nil {
 		return c.gone
 	}
-	q.bell = c.ready.add(c, q)
+	b, err := c.ready.add(c, q)
+	if err != nil {
+		return err
+	}
+	q.bell = b
 	if err := q.device.name(q); err != nil {
 		c.ready.remove(q.bell)
 		return err
@@ -67,26 +76,32 @@ func (q *QueuePair) join(c *CompletionQueue) error {
 }
 
 // poolFor returns the pool of receives that config asks for: a shared one, or a new one.
-func (d *Domain) poolFor(config *driver.QueueConfig) *pool {
+func (d *Domain) poolFor(config *driver.QueueConfig) (*pool, error) {
 	if config.Shared != nil {
-		return config.Shared.(*SharedReceives).pool
+		return config.Shared.(*SharedReceives).pool, nil
 	}
 	return newPool(d.device, config.ReceiveDepth, config.MaxSpans, false)
 }
 
 // beginLife puts the queue pair in state New. The access that was set last stays: a Reset gives nothing back that was
 // revoked.
-func (q *QueuePair) beginLife(epoch uint32) {
+func (q *QueuePair) beginLife(epoch uint32) error {
+	words, at, err := placeOne[end](q.device.arena)
+	if err != nil {
+		return err
+	}
 	access := uint32(q.config.Access)
 	if old := q.life.Load(); old != nil {
 		access = old.access.Load()
 	}
-	l := &life{epoch: epoch, number: q.number, domain: q.domain, bell: q.bell, pool: q.pool}
+	l := &life{end: words, endRef: at, epoch: epoch, number: q.number, domain: q.domain, bell: q.bell, pool: q.pool,
+		keys: q.domain.keys}
 	l.access.Store(access)
 	q.requester.reset()
 	q.reaped = 0
 	q.domain.admit(l)
 	q.life.Store(l)
+	return nil
 }
 
 // Number names the queue pair within its device. It is never 0.
@@ -170,7 +185,7 @@ func (q *QueuePair) Close() error {
 	l.finish()
 	l.gate.awaitPassed()
 	q.abandon(l)
-	q.domain.retire(l)
+	q.retire(l)
 	q.device.forgetPair(q)
 	q.cq.ready.remove(q.bell)
 	q.delist()

@@ -56,6 +56,9 @@ func TestArrivalBeforeABreakCounts(t *testing.T) {
 	const rounds = 20_000
 	lives := make([]life, rounds)
 	for i := range lives {
+		lives[i].end = new(end)
+	}
+	for i := range lives {
 		lives[i].order = make([]uint32, 1)
 		lives[i].phaseWord.Store(uint32(phaseReady))
 	}

@@ -14,28 +14,43 @@ const leafBits = 64
 // Who rings sets the leaf, then the summary. The owner clears the summary, then the leaves: a bit that it misses was
 // set after it cleared the leaf, and so its summary bit is set again too.
 type readySet struct {
-	summary atomic.Uint64
-	_       [56]byte // peers write the summary; the owner's fields follow
+	*queueWords
+	wordsRef ref
+	arena    *arena
 
 	leaves  []*atomic.Uint64
+	refs    []ref        // of the leaves
 	members []*QueuePair // by index; nil: vacant
 	vacant  []int
 }
 
+// queueWords is what a completion queue shows those who ring: peers write it, and nobody else.
+type queueWords struct {
+	summary atomic.Uint64
+	armed   atomic.Uint32 // 1: the owner sleeps, or is about to: whoever rings must wake it
+	_       [52]byte
+}
+
 // bell is one member's place in the bitmap of its completion queue.
 type bell struct {
-	cq    *CompletionQueue
-	index int // among the members
+	cq    *CompletionQueue // nil: it is in another process
+	index int              // among the members
+	words *queueWords
 	leaf  *atomic.Uint64
 	bit   uint64
 	group uint64 // bit of the leaf in the summary
+	wake  *waker // of a completion queue in another process
 }
 
 // add makes q a member and gives it a bell. Like all methods but ring it is called by the owner.
-func (r *readySet) add(c *CompletionQueue, q *QueuePair) *bell {
+func (r *readySet) add(c *CompletionQueue, q *QueuePair) (*bell, error) {
 	if len(r.vacant) == 0 {
 		first := len(r.members)
-		r.leaves = append(r.leaves, new(atomic.Uint64))
+		leaf, at, err := placeOne[atomic.Uint64](r.arena)
+		if err != nil {
+			return nil, err
+		}
+		r.leaves, r.refs = append(r.leaves, leaf), append(r.refs, at)
 		r.members = append(r.members, make([]*QueuePair, leafBits)...)
 		for i := leafBits - 1; i >= 0; i-- {
 			r.vacant = append(r.vacant, first+i)
@@ -45,7 +60,8 @@ func (r *readySet) add(c *CompletionQueue, q *QueuePair) *bell {
 	r.vacant = r.vacant[:len(r.vacant)-1]
 	r.members[index] = q
 	leaf := index / leafBits
-	return &bell{cq: c, index: index, leaf: r.leaves[leaf], bit: 1 << (index % leafBits), group: 1 << (leaf % 64)}
+	return &bell{cq: c, index: index, words: r.queueWords, leaf: r.leaves[leaf], bit: 1 << (index % leafBits),
+		group: 1 << (leaf % 64)}, nil
 }
 
 // remove ends the membership of b's queue pair. Peers may still ring the bell: a ring for a vacant place goes unheard,
@@ -79,8 +95,12 @@ func (b *bell) ring() {
 		return
 	}
 	b.leaf.Or(b.bit)
-	if b.cq.ready.summary.Load()&b.group == 0 {
-		b.cq.ready.summary.Or(b.group)
+	if b.words.summary.Load()&b.group == 0 {
+		b.words.summary.Or(b.group)
 	}
-	b.cq.rouse()
+	if b.cq != nil {
+		b.cq.rouse()
+	} else if b.words.armed.Load() != 0 && b.words.armed.CompareAndSwap(1, 0) {
+		b.wake.write()
+	}
 }

@@ -23,7 +23,9 @@ func (d *Device) name(q *QueuePair) error {
 		d.lastNumber++
 	}
 	q.number = d.lastNumber
-	q.beginLife(d.nextEpoch())
+	if err := q.beginLife(d.nextEpoch()); err != nil {
+		return err
+	}
 	d.pairs[q.number] = q
 	return nil
 }

@@ -36,7 +36,7 @@ func (r *requester) find(key uint64) *region {
 			return known
 		}
 	}
-	found := r.peer.domain.keys.find(key)
+	found := r.peer.keys.find(key)
 	if found != nil {
 		r.recent[r.oldest] = found
 		r.oldest = (r.oldest + 1) % len(r.recent)

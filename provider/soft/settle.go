@@ -14,7 +14,8 @@ func (q *QueuePair) settle(l *life) bool {
 		return false
 	}
 	q.reap(l)
-	q.flushReceives(l)
+	l.announceChained()
+	q.flushReceives()
 	q.turnGrants(l)
 	q.settleReset(l)
 	return true
@@ -42,40 +43,83 @@ func (l *life) unanswered() driver.Status {
 // reap reports the arrivals that have not been reported yet. The peer publishes a failed arrival before it breaks this
 // end; who has seen the one must also see the other.
 func (q *QueuePair) reap(l *life) {
-	for arrived := l.arrived.Load(); q.reaped < arrived; q.reaped++ {
+	arrived := l.arrived.Load()
+	if q.reaped == arrived {
+		return
+	}
+	for ; q.reaped < arrived; q.reaped++ {
 		n := l.order[q.reaped&uint64(len(l.order)-1)]
-		s := &q.pool.slots[n]
-		if s.taker != q.number {
-			panic(fmt.Sprintf("soft: receive in slot %d arrived at queue pair %d, but %d took it", n, q.number, s.taker))
+		if !q.hasTaken(n) {
+			q.spoiled(l, n)
+			return
 		}
-		done := q.cq.report(q.pool.source, s.tag, q.number, s.op, s.status)
+		s := &q.pool.slots[n]
+		done := q.cq.report(q.pool.source, q.pool.tags[n], q.number, s.op, s.status)
 		done.Bytes, done.Imm = s.length, s.imm
 		if s.status != driver.OK && l.breakTo(phaseFailed) {
 			l.announceChained() // the peer would have, had it come first
 		}
 		q.pool.vacate(n)
 	}
+	l.announceChained() // a peer of another process does not
+}
+
+// hasTaken reports whether a slot is what it must be when it has arrived here: taken by the peer, and filled in.
+func (q *QueuePair) hasTaken(n uint32) bool {
+	if int(n) >= len(q.pool.slots) {
+		return false
+	}
+	s := &q.pool.slots[n]
+	return s.taker() == q.number && s.op.IsReceive() && s.status < driver.StatusCount
+}
+
+// spoiled breaks a life whose words make no sense. In this process that is a mistake of ours; another process may have
+// written what it liked, to its own connection.
+func (q *QueuePair) spoiled(l *life, slot uint32) {
+	if peer := l.peer.Load(); peer == nil || peer.neighbour == nil {
+		panic(fmt.Sprintf("soft: slot %d arrived at queue pair %d, which has not taken it", slot, q.number))
+	}
+	q.reaped = l.arrived.Load()
+	if l.breakTo(phaseFailed) {
+		l.announceChained()
+	}
 }
 
 // flushReceives ends the receives that no message will take any more: one that was being filled, and those that are
-// posted, unless other queue pairs share them. The gate is empty and the phase is broken, so the owner stands in for
-// the taker.
-func (q *QueuePair) flushReceives(l *life) {
-	if n := l.filling.Swap(0); n != 0 {
-		q.flushReceive(n - 1)
+// posted, unless other queue pairs share them. The gate is empty and the phase is broken, so nobody takes meanwhile.
+func (q *QueuePair) flushReceives() {
+	p := q.pool
+	if p.shared {
+		q.flushTaken()
+		return
 	}
-	for !q.pool.shared {
-		n, ok := q.pool.take()
-		if !ok {
-			return
+	p.taken.Store(p.posted.Load())
+	for p.reported < p.posted.Load() { // in the order in which they were posted
+		q.flushReceive(p.posts[p.reported&uint64(len(p.posts)-1)])
+	}
+}
+
+// flushTaken ends the shared receives that the peer has taken and will not fill.
+func (q *QueuePair) flushTaken() {
+	q.pool.skip()
+	for n := range q.pool.slots {
+		if q.pool.slots[n].taker() == q.number {
+			q.flushReceive(uint32(n))
 		}
-		q.flushReceive(n)
 	}
 }
 
 func (q *QueuePair) flushReceive(slot uint32) {
-	q.cq.report(q.pool.source, q.pool.slots[slot].tag, q.number, driver.OpReceive, driver.Flushed)
+	q.cq.report(q.pool.source, q.pool.tags[slot], q.number, driver.OpReceive, driver.Flushed)
 	q.pool.vacate(slot)
+}
+
+// retire ends a life that is settled: nobody looks at its words any more but peers that are late.
+func (q *QueuePair) retire(l *life) {
+	q.domain.retire(l)
+	if peer := l.peer.Load(); peer != nil && peer.neighbour != nil {
+		peer.neighbour.retire(q, l)
+	}
 }
 
 // abandon drops everything outstanding at Close: it is flushed, and then the completions are withdrawn, so that none is
@@ -84,7 +128,7 @@ func (q *QueuePair) flushReceive(slot uint32) {
 func (q *QueuePair) abandon(l *life) {
 	q.flushBacklog(l.unanswered())
 	q.reap(l)
-	q.flushReceives(l)
+	q.flushReceives()
 	q.cq.done.withdraw(q.source)
 	q.pool.removeUser(q)
 }

@@ -48,12 +48,12 @@ func loadWord(b []byte) uint64 {
 type pieces struct {
 	here []byte        // what is left of the span at hand
 	more []driver.Span // the spans that follow
-	keys *keyTable
+	keys keyring
 }
 
 // open begins with the spans that keys.cover has found good, r being the region of the first. It fills p in place: a
 // struct that is returned is copied, and the copy stalls on stores that are still under way.
-func (p *pieces) open(keys *keyTable, r *region, first driver.Span, more []driver.Span) {
+func (p *pieces) open(keys keyring, r *region, first driver.Span, more []driver.Span) {
 	p.keys, p.more = keys, more
 	if r != nil {
 		p.here = r.slice(first.Address, uint64(first.Length))

@@ -1,0 +1,106 @@
+package soft
+
+import (
+	"sync"
+	"sync/atomic"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// The bits of a region's control word above those of driver.Access. Above them is the serial number.
+const (
+	alive      = 1 << 8 // Close clears it
+	moving     = 1 << 9 // its pages are being moved: peers of other processes must wait
+	serialBits = 16
+)
+
+// regionControl is what requesters ask inside the gate. Like an end it has no Go pointers.
+type regionControl struct {
+	word atomic.Uint64
+}
+
+// change replaces the lower bits of the word, and leaves the serial number and moving alone. Nothing revives the dead.
+func (c *regionControl) change(lower uint64) {
+	for {
+		seen := c.word.Load()
+		kept := seen&^(1<<serialBits-1) | seen&moving
+		if seen&alive == 0 || c.word.CompareAndSwap(seen, kept|lower) {
+			return
+		}
+	}
+}
+
+// controls is where the control words of a device's regions lie. A word that is free is used only for another region,
+// so that who still looks at it finds a foreign serial number, and nothing worse.
+type controlWords struct {
+	mu     sync.Mutex
+	vacant []placedControl
+	serial uint64 // the last one given
+}
+
+type placedControl struct {
+	*regionControl
+	at ref
+}
+
+// take gives a region its word, with a serial number that was never used before.
+func (w *controlWords) take(a *arena, access driver.Access) (c placedControl, serial uint64, err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if n := len(w.vacant); n > 0 {
+		c, w.vacant = w.vacant[n-1], w.vacant[:n-1]
+	} else if c.regionControl, c.at, err = placeOne[regionControl](a); err != nil {
+		return c, 0, err
+	}
+	serial = w.nextSerial()
+	c.word.Store(serial | alive | uint64(access))
+	return c, serial, nil
+}
+
+func (w *controlWords) nextSerial() uint64 {
+	w.serial += 1 << serialBits
+	return w.serial
+}
+
+// renew gives a region that has moved another serial number.
+func (w *controlWords) renew() uint64 {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.nextSerial()
+}
+
+func (w *controlWords) give(c placedControl) {
+	w.mu.Lock()
+	w.vacant = append(w.vacant, c)
+	w.mu.Unlock()
+}
+
+// region is registered memory as the NIC knows it, of this process or, as a view, of another. It is never used again after
+// Close, and its remote key is a random number that will not be drawn twice, so a queue pair may remember one for ever:
+// the control word tells it the rest. Its local key does come back (keys.go), and is looked up every time.
+type region struct {
+	placedControl
+	serial    atomic.Uint64 // what the control word must show; of a region of this process it changes when pages move
+	bytes     []byte
+	base      uint64 // address of the first byte, as its owner counts
+	localKey  uint32
+	remoteKey uint64
+	fragile   bool    // a file that may be truncated while it is mapped
+	memory    *Memory // nil in a view
+}
+
+// allows reports whether the region is alive and grants all of want.
+func (r *region) allows(want driver.Access) bool {
+	word := r.word.Load()
+	need := r.serial.Load() | alive | uint64(want)
+	return word&(need|^uint64(1<<serialBits-1)) == need
+}
+
+// contains reports whether n bytes from an address lie inside. It is exact for all 64-bit values.
+func (r *region) contains(at, n uint64) bool {
+	offset, length := at-r.base, uint64(len(r.bytes))
+	return offset <= length && n <= length-offset
+}
+
+// slice returns n bytes from an address, which must lie inside.
+func (r *region) slice(at, n uint64) []byte { return r.bytes[at-r.base:][:n] }
