@@ -42,10 +42,8 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	}
 	defer q.cq.exit()
 	l := q.life.Load()
-	if q.pool.shared {
-		if err := l.reach(); err != nil {
-			return err
-		}
+	if err := q.exhibit(l, lanes); err != nil {
+		return err
 	}
 	if !l.moveTo(phaseNew, phaseConnecting) {
 		return fmt.Errorf("soft: queue pair %d is %v: Connect needs New", q.number, l.phase().state())
@@ -61,6 +59,22 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	}
 	q.enlist()
 	return nil
+}
+
+// exhibit allocates what a peer is going to look at.
+func (q *QueuePair) exhibit(l *life, lanes Lanes) error {
+	if q.pool.shared || lanes.has(SharedMemory) {
+		if err := l.reach(); err != nil {
+			return err
+		}
+	}
+	if !lanes.has(SharedMemory) {
+		return nil
+	}
+	if _, err := q.cq.wakeFD(); err != nil {
+		return err
+	}
+	return q.pool.allocate()
 }
 
 // checkPeer parses the address of a peer, and refuses one that no Connect can reach. A queue pair is no peer of its own,
@@ -171,9 +185,11 @@ func (q *QueuePair) settleReset(l *life) {
 		return
 	}
 	q.controls.resetting = false
-	q.retire(l)
-	status := driver.OK
-	if err := q.beginLife(q.device.nextEpoch()); err != nil {
+	status, err := driver.OK, q.retire(l)
+	if err == nil {
+		err = q.beginLife(q.device.nextEpoch())
+	}
+	if err != nil {
 		status = driver.Flushed // not carried out: there is no memory for another life
 	}
 	q.reportControl(q.controls.resetTag, driver.OpReset, status)

@@ -17,6 +17,7 @@ const maxAlloc = 1 << 40
 // may use it.
 type Domain struct {
 	device *Device
+	number uint64 // among the domains of the device, from 1
 	keys   *keyTable
 
 	mu       sync.Mutex // taken last: nobody who holds it takes another lock
@@ -159,9 +160,26 @@ func (d *Domain) everybody() []visitor {
 	var inside []visitor
 	for _, l := range d.lives {
 		inside = l.gate.addVisitor(inside)
-		if p := l.peer.Load(); p != nil {
+		if p := l.peer.Load(); p != nil && p.neighbour == nil {
 			inside = p.gate.addVisitor(inside)
 		}
 	}
 	return inside
+}
+
+// quiesce waits until no queue pair of the domain uses its memory for an operation at a neighbour's. Their gates are not
+// asked: a neighbour might have evicted us, and we go on reading all the same.
+func (d *Domain) quiesce() {
+	d.mu.Lock()
+	queues := make(map[*CompletionQueue]struct{})
+	for _, l := range d.lives {
+		if l.tie.Load() != nil {
+			queues[l.bell.cq] = struct{}{}
+		}
+	}
+	d.mu.Unlock()
+	for c := range queues {
+		c.mu.Lock()
+		c.mu.Unlock() //nolint:staticcheck // whoever held it has looked at the dead region's word since
+	}
 }

@@ -93,6 +93,8 @@ func (q *QueuePair) advance() clock.Time {
 			return clock.Never
 		case starved:
 			return q.requester.deadline
+		case unmapped:
+			return q.requester.askBy
 		}
 		q.conclude(q.unkeep(), v)
 	}

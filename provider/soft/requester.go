@@ -21,13 +21,14 @@ type requester struct {
 	moved    uint64     // bytes that have been copied
 	slot     uint32     // 1 + the receive at the peer that a message has taken; 0: none yet
 	deadline clock.Time // when waiting for a receive ends; 0: not waiting
+	askBy    clock.Time // when waiting for a neighbour's memory ends; 0: not waiting
 }
 
 // reset forgets the peer. The backlog is empty, and keeps its memory.
 func (r *requester) reset() { *r = requester{backlog: r.backlog} }
 
 // begin prepares for the next request.
-func (r *requester) begin() { r.moved, r.slot, r.deadline = 0, 0, 0 }
+func (r *requester) begin() { r.moved, r.slot, r.deadline, r.askBy = 0, 0, 0, 0 }
 
 // find returns the region of the peer's domain with a remote key, or nil. Whether it is alive is asked inside the gate.
 func (r *requester) find(key uint64) *region {
@@ -38,10 +39,22 @@ func (r *requester) find(key uint64) *region {
 	}
 	found := r.peer.keys.find(key)
 	if found != nil {
-		r.recent[r.oldest] = found
-		r.oldest = (r.oldest + 1) % len(r.recent)
+		r.remember(found)
 	}
 	return found
+}
+
+func (r *requester) remember(found *region) {
+	r.recent[r.oldest] = found
+	r.oldest = (r.oldest + 1) % len(r.recent)
+}
+
+func (r *requester) forget(key uint64) {
+	for i, known := range r.recent {
+		if known != nil && known.remoteKey == key {
+			r.recent[i] = nil
+		}
+	}
 }
 
 // waiting is a request in the backlog.

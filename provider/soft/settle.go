@@ -2,6 +2,7 @@ package soft
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/weft-fabric/weft/verbs/driver"
 )
@@ -115,10 +116,23 @@ func (q *QueuePair) flushReceive(slot uint32) {
 }
 
 // retire ends a life that is settled: nobody looks at its words any more but peers that are late.
-func (q *QueuePair) retire(l *life) {
+func (q *QueuePair) retire(l *life) error {
 	q.domain.retire(l)
-	if peer := l.peer.Load(); peer != nil && peer.neighbour != nil {
-		peer.neighbour.retire(q, l)
+	if t := l.tie.Load(); t != nil {
+		return t.retire(q)
+	}
+	l.giveLater()
+	return nil
+}
+
+// giveLater gives the words back when the last peer in this process has forgotten the life.
+func (l *life) giveLater() {
+	if a := l.domain.device.arena; a != nil {
+		order := len(l.order)
+		runtime.AddCleanup(l, func(at [2]ref) {
+			give[end](a, at[0], 1)
+			give[uint32](a, at[1], order)
+		}, [2]ref{l.endRef, l.orderRef})
 	}
 }
 
