@@ -14,6 +14,7 @@ type result struct {
 	Bound  float64 `json:"bound,omitempty"` // 0 and not AtMost: there is none, the number stands beside for comparison
 	AtMost bool    `json:"at_most,omitempty"`
 	Failed string  `json:"failed,omitempty"` // why there is no value
+	Others float64 `json:"others,omitempty"` // cores that others used meanwhile, if that is not little
 
 	// Of a contest only.
 	Peer     string  `json:"peer,omitempty"`
@@ -80,12 +81,16 @@ func measure(o options) error {
 		if err != nil {
 			rows = failure(s, rows, err)
 		}
+		if others := watch.others(); others > quiet {
+			for i := range rows {
+				rows[i].Others = others
+			}
+		}
 		r.Results = append(r.Results, rows...)
 	}
 	if len(r.Results) == 0 {
 		return errors.New("-only matches no row")
 	}
-	r.warn(watch.after())
 	return report(o.out, r)
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // What others may use of the machine before its numbers are doubted, in cores.
-const quiet = 0.05
+const quiet = 0.1
 
 // settle is how long the machine is looked at before the first measurement.
 const settle = time.Second
@@ -33,23 +33,22 @@ func newWatch() (*watch, error) {
 // before looks at the idle machine for a moment, and says what is wrong with it.
 func (w *watch) before() []string {
 	time.Sleep(settle)
-	return append(w.look("before the run"), rivals()...)
+	found := rivals()
+	if cores := w.others(); cores > quiet {
+		found = append(found, fmt.Sprintf("the machine is not quiet: others use %.1f of its cores; better end them first", cores))
+	}
+	return found
 }
 
-// after says whether others have disturbed the run.
-func (w *watch) after() []string { return w.look("during the run") }
-
-func (w *watch) look(when string) []string {
+// others is how many cores others have used since the last call, or 0 if the machine does not say.
+func (w *watch) others() float64 {
+	last := *w
 	now, err := newWatch()
 	if err != nil {
-		return []string{err.Error()}
+		return 0
 	}
-	others := (now.busy - w.busy - (now.own - w.own)).Seconds() / now.start.Sub(w.start).Seconds()
 	*w = *now
-	if others <= quiet {
-		return nil
-	}
-	return []string{fmt.Sprintf("the machine is not quiet: others used %.2f cores %s; end them and measure again", others, when)}
+	return (now.busy - last.busy - (now.own - last.own)).Seconds() / now.start.Sub(last.start).Seconds()
 }
 
 // busyTime is the time that all cores together have not been idle, stolen time included.

@@ -43,7 +43,7 @@ func newRecord() *record {
 	return r
 }
 
-// warn keeps warnings, and prints them at once: whoever sits there may want to stop.
+// warn keeps warnings, and prints them: whoever sits there may want to stop.
 func (r *record) warn(warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(os.Stderr, "warning:", w)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 )
@@ -16,8 +17,8 @@ func report(out string, r *record) error {
 		return err
 	}
 	printTable(os.Stdout, r.Results, last)
-	for _, w := range r.Warnings {
-		fmt.Println("warning:", w)
+	if slices.ContainsFunc(r.Results, result.disturbed) {
+		fmt.Println("* others used the machine meanwhile: measure again when it is quiet")
 	}
 	if out != "" {
 		if err := keep(out, r); err != nil {
@@ -49,7 +50,7 @@ func printTable(w io.Writer, results []result, last record) {
 	fmt.Fprintln(table, "what\tmeasured\tspread\tbound\tours\tagainst\tlast run")
 	for _, r := range results {
 		ours, theirs := r.sides()
-		fmt.Fprintln(table, strings.Join([]string{r.What, r.measured(), r.spread(), r.verdict(), ours, theirs,
+		fmt.Fprintln(table, strings.Join([]string{r.name(), r.measured(), r.spread(), r.verdict(), ours, theirs,
 			r.change(before[r.key()])}, "\t"))
 	}
 	_ = table.Flush()
@@ -57,6 +58,16 @@ func printTable(w io.Writer, results []result, last record) {
 
 // key names the row for the comparison with an earlier run.
 func (r result) key() string { return r.What + "|" + r.Peer }
+
+// disturbed reports whether others used the machine meanwhile.
+func (r result) disturbed() bool { return r.Others > 0 }
+
+func (r result) name() string {
+	if r.disturbed() {
+		return r.What + " *"
+	}
+	return r.What
+}
 
 func (r result) measured() string {
 	if r.Failed != "" {

@@ -177,7 +177,7 @@ func TestTable(t *testing.T) {
 	contested := result{What: "shm lane, 8 B write", Unit: "×", Value: 1.25, Bound: 1.5, AtMost: true, Peer: "UCX am_lat",
 		PairUnit: "µs", Pairs: []pair{{0.1, 0.125}, {0.1, 0.2}, {0.2, 0.2}}, Low: 1, High: 2}
 	slow := contested
-	slow.What, slow.Value = "tcp lane, 8 B write", 1.6
+	slow.What, slow.Value, slow.Others = "tcp lane, 8 B write", 1.6, 0.7
 	failed := result{What: "tcp lane, 1 MiB writes", Peer: "Go net.Conn", Failed: "why"}
 	figure := result{What: "nodes", Unit: "KiB", Value: 16.12, Bound: 64, AtMost: true}
 	none := result{What: "allocations", AtMost: true}
@@ -186,7 +186,7 @@ func TestTable(t *testing.T) {
 		record{Results: []result{{What: "nodes", Value: 15.5}, {What: "shm lane, 8 B write", Value: 9}}})
 	const want = `what                    measured        spread  bound          ours    against             last run
 shm lane, 8 B write     1.25 ×          1..2    ≤ 1.5  met     0.2 µs  0.1 µs  UCX am_lat  
-tcp lane, 8 B write     1.6 ×           1..2    ≤ 1.5  MISSED  0.2 µs  0.1 µs  UCX am_lat  
+tcp lane, 8 B write *   1.6 ×           1..2    ≤ 1.5  MISSED  0.2 µs  0.1 µs  UCX am_lat  
 tcp lane, 1 MiB writes  -                       FAILED                 Go net.Conn         
 nodes                   16.1 KiB                ≤ 64  met                                  15.5 (+4 %)
 allocations             0                       ≤ 0  met                                   
