@@ -123,8 +123,16 @@ func (w *waiting) chainState() verdict {
 // snapshot copies the bytes of an Inline request that has to wait. If they are not there, the request is left to fail
 // when its time comes.
 func (q *QueuePair) snapshot(w *waiting) {
-	me, r := &q.requester, &w.request
+	me := &q.requester
 	mark := me.peer.gate.enter(me.left)
+	q.takeInline(w)
+	me.peer.gate.leave(mark)
+	me.left = mark + 1
+}
+
+// takeInline is snapshot inside a gate.
+func (q *QueuePair) takeInline(w *waiting) {
+	r := &w.request
 	if local, ok := q.domain.keys.cover(r.Span, r.More); ok {
 		if w.inline == nil {
 			w.inline = make([]byte, q.config.MaxInline)
@@ -134,8 +142,6 @@ func (q *QueuePair) snapshot(w *waiting) {
 		from.open(q.domain.keys, local, r.Span, r.More)
 		from.readInto(w.taken)
 	}
-	me.peer.gate.leave(mark)
-	me.left = mark + 1
 }
 
 // visit is one stay of a requester inside the peer's gate.

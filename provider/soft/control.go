@@ -104,7 +104,10 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	switch {
 	case l.phase() == phaseFailed, l.phase() == phaseOver:
 		q.connected(driver.Flushed)
-	case p == nil && q.controls.awaited && clock.Real.Now() < q.controls.connectBy:
+	case q.wire != nil && !l.phase().broken():
+		l.moveTo(phaseConnecting, phaseReady)
+		q.connected(driver.OK)
+	case p == nil && !l.phase().broken() && q.controls.awaited && clock.Real.Now() < q.controls.connectBy:
 		return q.controls.connectBy, false
 	case l.phase().broken(), p == nil, p.phase().broken():
 		q.connected(driver.RetryExceeded)
@@ -185,14 +188,27 @@ func (q *QueuePair) settleReset(l *life) {
 		return
 	}
 	q.controls.resetting = false
-	status, err := driver.OK, q.retire(l)
-	if err == nil {
-		err = q.beginLife(q.device.nextEpoch())
-	}
-	if err != nil {
+	status := driver.OK
+	if err := q.succeed(l); err != nil {
 		status = driver.Flushed // not carried out: there is no memory for another life
+	} else {
+		q.retire(l)
 	}
 	q.reportControl(q.controls.resetTag, driver.OpReset, status)
+}
+
+// succeed begins a life after l. A peer of another process that is late may still write to the receives of l, so the new
+// life has others.
+func (q *QueuePair) succeed(l *life) error {
+	if l.tie.Load() != nil && !q.pool.shared {
+		p, err := newPool(q.device, q.pool.depth, q.pool.maxSpans, false)
+		if err != nil {
+			return err
+		}
+		p.source, p.users = q.pool.source, q.pool.users
+		q.pool = p
+	}
+	return q.beginLife(q.device.nextEpoch())
 }
 
 func (q *QueuePair) reportControl(tag driver.Tag, op driver.Op, status driver.Status) {

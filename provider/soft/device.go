@@ -28,11 +28,12 @@ type Device struct {
 	nic        nic
 	epoch      atomic.Uint32 // of the last life of any queue pair: a number that is used again never has an old epoch
 	locks      atomic.Uint64 // taken on the data path, other than those of completion queues
-	arena      *arena        // nil: peers are in this process
+	arena      *arena        // nil: no neighbours
 	controls   controlWords  // of the regions of its domains
 	neighbours neighbours
 	meetings   meetings // of queue pairs with peers of other processes
-	dialled    string   // what peers dial to reach the TCP lane; empty: they cannot
+	network    network
+	dialled    string // what peers dial to reach the TCP lane; empty: they cannot
 
 	// mu is taken after the lock of a completion queue, never before.
 	mu          sync.RWMutex
@@ -120,8 +121,10 @@ func (d *Device) Close() error {
 		return err
 	}
 	d.neighbours.hangUp()
+	d.network.close()
 	d.meetings.close()
 	d.neighbours.close()
+	d.network.attend.close()
 	d.nic.close()
 	return nil
 }
@@ -129,9 +132,11 @@ func (d *Device) Close() error {
 // openLanes opens what the device's lanes need.
 func (d *Device) openLanes() error {
 	if d.config.Lanes.has(SharedMemory) {
-		return d.openShared()
+		if err := d.openShared(); err != nil {
+			return err
+		}
 	}
-	return nil
+	return d.openNetwork()
 }
 
 func (d *Device) close() error {
@@ -154,6 +159,8 @@ func (d *Device) close() error {
 func (d *Device) Kill() {
 	delist(d)
 	d.nic.stop()
+	d.network.attend.stop()
+	d.network.hangUp()
 	d.meetings.cancel()
 	d.neighbours.hangUp()
 	d.mu.Lock()

@@ -87,6 +87,7 @@ func (v *visit) fillSpan(span driver.Span, skip, part uint64, from *pieces) verd
 	if !r.allows(0) {
 		return again // closed, or being moved: the next visit finds out which
 	}
-	from.publish(r.bytes[offset:][:part])
+	into := pieces{here: r.bytes[offset:][:part]}
+	stream(&into, from, part)
 	return arrived
 }

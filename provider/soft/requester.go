@@ -15,6 +15,7 @@ type requester struct {
 	oldest  int        // in recent
 	backlog backlog    // requests that could not be carried out when they were posted
 	budget  uint64     // bytes that may still be copied in this turn
+	owes    bool       // counts in the completion queue's owing
 	watched *life      // where the bell was last left, for an arrival; it may still be there. nil: nowhere
 
 	// Progress of the oldest request, whether it is in the backlog or just being posted.
@@ -75,6 +76,9 @@ type backlog struct {
 }
 
 func (b *backlog) front() *waiting { return &b.items[b.head] }
+
+// at returns the i-th, counted from the oldest.
+func (b *backlog) at(i int) *waiting { return &b.items[(b.head+i)%len(b.items)] }
 
 func (b *backlog) pop() {
 	b.head = (b.head + 1) % len(b.items)

@@ -5,11 +5,8 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
-	"github.com/weft-fabric/weft/internal/leak/leaktest"
 	"github.com/weft-fabric/weft/verbs/driver"
 )
-
-func TestMain(m *testing.M) { leaktest.Main(m) }
 
 // tolerance bounds how long a test waits for something that must come. It is never waited for when all is well.
 const tolerance = 20 * time.Second

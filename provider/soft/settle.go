@@ -11,6 +11,7 @@ import (
 // once. Receives must wait until the peer has left the gate: it may be filling one.
 func (q *QueuePair) settle(l *life) bool {
 	q.flushBacklog(l.unanswered())
+	q.hangUp()
 	if !l.gate.empty() {
 		return false
 	}
@@ -116,13 +117,13 @@ func (q *QueuePair) flushReceive(slot uint32) {
 }
 
 // retire ends a life that is settled: nobody looks at its words any more but peers that are late.
-func (q *QueuePair) retire(l *life) error {
+func (q *QueuePair) retire(l *life) {
 	q.domain.retire(l)
 	if t := l.tie.Load(); t != nil {
-		return t.retire(q)
+		t.retire()
+	} else {
+		l.giveLater()
 	}
-	l.giveLater()
-	return nil
 }
 
 // giveLater gives the words back when the last peer in this process has forgotten the life.
@@ -141,6 +142,7 @@ func (l *life) giveLater() {
 // hear what became of each.
 func (q *QueuePair) abandon(l *life) {
 	q.flushBacklog(l.unanswered())
+	q.hangUp()
 	q.reap(l)
 	q.flushReceives()
 	q.cq.done.withdraw(q.source)

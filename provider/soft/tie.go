@@ -185,21 +185,11 @@ func (w *waker) write() {
 	}
 }
 
-// retire lets go of the words of a life's peer, and gives q other receives: a peer that is late may still write to these.
-func (t *tie) retire(q *QueuePair) error {
+// retire lets go of the words of a life's peer.
+func (t *tie) retire() {
 	n := t.neighbour
 	n.letGo(t.at, 0)
 	n.say(&note{Kind: noteRetire, Here: t.at.here.note(), There: t.at.there.note()}, nil, -1)
-	if q.pool.shared || q.closed.Load() {
-		return nil
-	}
-	p, err := newPool(q.device, q.pool.depth, q.pool.maxSpans, false)
-	if err != nil {
-		return err
-	}
-	p.source, p.users = q.pool.source, q.pool.users
-	q.pool = p
-	return nil
 }
 
 // wakeDescriptor returns what peers of other processes write to when the owner sleeps. Connect has made it.

@@ -2,7 +2,6 @@ package verbstest
 
 import (
 	"fmt"
-	"syscall"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/loop"
@@ -27,7 +26,7 @@ type agent struct {
 	pairs    table[*verbs.QueuePair]
 	pools    table[*verbs.SharedReceives]
 	streams  table[worker]
-	watches  table[*watch]
+	watches  table[looker]
 
 	ended     []verbs.Completion // and not yet taken, in the order they came
 	waiting   []waiting
@@ -35,7 +34,7 @@ type agent struct {
 	snapshots map[int]snapshot       // by the number of the memory
 	armed     map[verbs.Tag]Snapshot // what to take when the completion with the tag comes
 	bytes     table[[]byte]          // of each memory; those mapped here outlive it
-	mapped    [][]byte               // pages to unmap in the end
+	mapped    []ownPages             // to unmap in the end
 }
 
 // waiting is an Until whose condition did not hold yet.
@@ -141,7 +140,7 @@ func (a *agent) close() error {
 	note("completion queue", a.queue.Close())
 	note("device", a.device.Close())
 	for _, pages := range a.mapped {
-		note("pages", syscall.Munmap(pages))
+		note("pages", pages.close())
 	}
 	return failed
 }

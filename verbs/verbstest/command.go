@@ -94,8 +94,8 @@ var register = sync.OnceFunc(func() {
 	for _, c := range []any{
 		OpenDomain{}, OpenMemory{}, OpenPair{}, OpenPool{}, Close{}, Inspect{}, Describe{},
 		Connect{}, Post{}, PostPool{}, SetQueueAccess{}, SetMemoryAccess{}, Reset{}, SetTimer{}, Take{},
-		Load{}, Store{}, Fill{}, Checksum{}, Changed{}, CPUAdd{}, Mallocs{}, Turns{}, Now{},
-		Stream{}, Sink{}, Increment{}, StreamState{}, Watch{}, WatchState{}, BadArguments{}, CloseOrder{},
+		Load{}, Store{}, Fill{}, Checksum{}, Changed{}, CPUAdd{}, Mallocs{}, Turns{}, Now{}, Resources{},
+		Stream{}, Sink{}, Increment{}, StreamState{}, Watch{}, WatchSlots{}, WatchState{}, BadArguments{}, CloseOrder{},
 		Until{}, Ended{}, StreamAt{}, StreamEnded{}, StateIs{}, Watched{},
 	} {
 		gob.Register(c)

@@ -2,7 +2,6 @@ package verbstest
 
 import (
 	"fmt"
-	"syscall"
 	"time"
 
 	"github.com/weft-fabric/weft/verbs"
@@ -24,7 +23,7 @@ func (c OpenDomain) carryOut(a *agent) (Result, error) {
 }
 
 // OpenMemory allocates memory, or registers pages that the end has mapped itself and that stay readable after the
-// memory is closed. Result: ID, Region.
+// memory is closed. They are a memfd's: peers in other processes cannot reach private pages. Result: ID, Region.
 type OpenMemory struct {
 	Domain   int
 	Size     int
@@ -49,12 +48,12 @@ func (a *agent) newMemory(d *verbs.Domain, c OpenMemory) (*verbs.Memory, error) 
 	if !c.OwnPages {
 		return d.Alloc(c.Size, c.Access)
 	}
-	pages, err := syscall.Mmap(-1, 0, c.Size, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	pages, err := mapOwnPages(c.Size)
 	if err != nil {
 		return nil, err
 	}
 	a.mapped = append(a.mapped, pages)
-	return d.Register(pages, c.Access)
+	return d.Register(pages.bytes, c.Access)
 }
 
 func regionOf(m *verbs.Memory) region {

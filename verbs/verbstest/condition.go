@@ -91,7 +91,11 @@ type Watched struct {
 
 func (c Watched) holds(a *agent) bool {
 	w, err := a.watches.get(c.Watch)
-	return err == nil && (w.changes >= c.Changes || w.complaint != "")
+	if err != nil {
+		return false
+	}
+	changes, complaint := w.report()
+	return changes >= c.Changes || complaint != ""
 }
 
 func (c Watched) String() string {

@@ -6,9 +6,10 @@
 // A test speaks to ends. An [End] is a device with a domain, a completion queue and a loop; it may live in a goroutine of
 // this process, in a child process or in a simulator. So a test never holds a verbs object. It sends commands, plain
 // structs that gob can carry, and gets results. A [Lab] opens ends: [Goroutines] and [Simulated] make labs of a
-// provider, [Serve] and [Child] put a lab at the other side of a pipe.
+// provider, [Serve] and [Child] put a lab at the other side of a pipe, and [Processes] makes labs whose ends are
+// processes of their own, which are killed and stopped by real signals.
 //
-// Nothing sleeps. A test that must wait names what it waits for (a [Condition]); the agent at that end looks after each
+// No test sleeps. One that must wait names what it waits for (a [Condition]); the agent at that end looks after each
 // turn of its loop, or, in a simulator, after each event. A limit turns a hang into a failure that names the condition.
 //
 // # Use
@@ -23,6 +24,14 @@
 //			})
 //		}, verbstest.Options{})
 //	}
+//
+// A lane between processes runs the same tests in a crew of child processes, its test binary once more:
+//
+//	crew := verbstest.Processes(start, capabilities)
+//	defer crew.Close()
+//	verbstest.Run(t, crew.Lab, verbstest.Options{})
+//
+// A child that is idle again must hold no more descriptors, mappings and goroutines than before its first end.
 //
 // A test needs what its entry in [Tests] says; a lab that does not declare it skips the test by name. [Outcome] runs one
 // test and reports whether it passed: the suite is itself tested with providers that lie.

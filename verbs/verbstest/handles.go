@@ -14,9 +14,10 @@ import (
 // T is a test that is running: it opens ends and gives up at the first thing that goes wrong.
 type T struct {
 	TB
-	lab  Lab
-	can  Capabilities
-	tags uint64 // the last tag that was given to a control
+	lab     Lab
+	can     Capabilities
+	tags    uint64     // the last tag that was given to a control
+	pending []*pending // commands that were begun
 }
 
 // finish closes what the test has opened. What cannot be closed is a failure too.
@@ -24,6 +25,9 @@ func (t *T) finish() {
 	t.Helper()
 	if err := t.lab.Close(); err != nil {
 		t.Errorf("close the lab: %v", err)
+	}
+	for _, p := range t.pending {
+		<-p.done
 	}
 }
 

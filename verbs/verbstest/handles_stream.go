@@ -93,11 +93,27 @@ func (n *node) watch(c Watch) *watcher {
 	return &watcher{n, n.do(c).ID}
 }
 
+func (n *node) watchSlots(c WatchSlots) *watcher {
+	n.t.Helper()
+	return &watcher{n, n.do(c).ID}
+}
+
 // content waits until the watcher has seen n changes, and fails if it has a complaint.
 func (w *watcher) content(n uint64) {
 	w.node.t.Helper()
 	w.node.until(Watched{w.id, n})
-	if r := w.node.do(WatchState{w.id}); len(r.Text) > 0 {
+	w.ask(WatchState{Watch: w.id})
+}
+
+// stop ends the watcher, and fails if it has a complaint.
+func (w *watcher) stop() {
+	w.node.t.Helper()
+	w.ask(WatchState{Watch: w.id, Stop: true})
+}
+
+func (w *watcher) ask(c WatchState) {
+	w.node.t.Helper()
+	if r := w.node.do(c); len(r.Text) > 0 {
 		w.node.t.Fatalf("%s: after %d changes: %s", w.node.name, r.Word, r.Text[0])
 	}
 }

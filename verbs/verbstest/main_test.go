@@ -24,7 +24,11 @@ func TestMain(m *testing.M) {
 	if os.Getenv(childVariable) == "" {
 		leaktest.Main(m)
 	}
-	if err := verbstest.Serve(os.Stdin, os.Stdout, softLab(realTime, 0)); err != nil {
+	lab := softLab(realTime, 0)
+	if os.Getenv(pauseVariable) != "" {
+		lab = pausingLab()
+	}
+	if err := verbstest.Serve(os.Stdin, os.Stdout, lab); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
 	}
@@ -35,7 +39,8 @@ const realTime = verbstest.Everything &^ verbstest.ExactTime
 
 // small is a budget for tests of the suite itself.
 func small(has verbstest.Capability) verbstest.Capabilities {
-	return verbstest.Capabilities{Has: has &^ verbstest.Allocations, QueuePairs: 50, Traffic: 8 << 20, Repeat: 3}
+	return verbstest.Capabilities{Has: has &^ verbstest.Allocations, QueuePairs: 50, Traffic: 8 << 20, Repeat: 3,
+		Moments: 3}
 }
 
 // softLab is a lab of software NICs whose rules are broken as told.
@@ -111,37 +116,6 @@ func child() *exec.Cmd {
 	cmd.Env = append(os.Environ(), childVariable+"=1", "GORACE=atexit_sleep_ms=0")
 	cmd.Stderr = os.Stderr
 	return cmd
-}
-
-// Each end can be a process of its own. The lane in this test does not lead from one process to another, so the tests
-// that pass are those of one end; and an end that is killed is gone.
-func TestOneProcessForEachEnd(t *testing.T) {
-	alone := []string{"EndsConnectToThemselves", "CompletionQueueReservesRoom", "ChildrenCloseFirst", "TimersComeInOrder"}
-	verbstest.Run(t, func(verbstest.TB) verbstest.Lab {
-		return verbstest.Processes(child, small(realTime))
-	}, verbstest.Options{Only: alone})
-
-	lab := verbstest.Processes(child, small(realTime))
-	victim, err := lab.Open("victim", verbstest.EndConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	other, err := lab.Open("other", verbstest.EndConfig{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := victim.Signal(verbstest.KillEnd); err != nil {
-		t.Error(err)
-	}
-	if _, err := victim.Do(verbstest.Inspect{}); err == nil {
-		t.Error("a killed process has answered")
-	}
-	if _, err := other.Do(verbstest.Inspect{}); err != nil {
-		t.Error(err)
-	}
-	if err := lab.Close(); err != nil {
-		t.Error(err)
-	}
 }
 
 // A hang is a failure that names what was waited for, on every kind of lab, and also at the other side of a pipe.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os/exec"
+	"sync"
+	"time"
 )
 
 // This file carries a lab through a pipe: a server in the child process, and the lab that asks it.
@@ -39,10 +41,15 @@ const (
 )
 
 // Serve offers a lab to whoever is at the other side of r and w, usually [Child] in the process that started this one.
-// It returns after the other side has closed the lab or has gone, and closes the lab.
+// It returns after the other side has closed the lab or has gone, and closes the lab. Whenever the last end that was open
+// is closed, the process must hold no more (descriptors, mappings, goroutines) than when Serve was called.
 func Serve(r io.Reader, w io.Writer, lab Lab) error {
 	register()
-	s := &server{lab: lab}
+	idle, err := baseline()
+	if err != nil {
+		return errors.Join(err, lab.Close())
+	}
+	s := &server{lab: lab, idle: idle}
 	in, out := gob.NewDecoder(r), gob.NewEncoder(w)
 	for {
 		var c call
@@ -61,6 +68,8 @@ func Serve(r io.Reader, w io.Writer, lab Lab) error {
 type server struct {
 	lab  Lab
 	ends table[End]
+	open int      // ends that are not closed
+	idle holdings // what the process holds without any end
 }
 
 func (s *server) answer(c call) (a answer) {
@@ -72,9 +81,10 @@ func (s *server) answer(c call) (a answer) {
 		var e End
 		if e, err = s.lab.Open(c.Name, c.Config); err == nil {
 			a.End = s.ends.put(e)
+			s.open++
 		}
 	case callClose:
-		err = s.lab.Close()
+		err = errors.Join(s.lab.Close(), s.idle.returned())
 	default:
 		a.Result, err = s.toEnd(c)
 	}
@@ -93,11 +103,22 @@ func (s *server) toEnd(c call) (Result, error) {
 	case callSignal:
 		return Result{}, e.Signal(c.Signal)
 	}
-	return Result{}, e.Close()
+	return Result{}, s.closeEnd(e)
+}
+
+// closeEnd closes an end. The last one turns off the light.
+func (s *server) closeEnd(e End) error {
+	err := e.Close()
+	if s.open--; s.open > 0 {
+		return err
+	}
+	return errors.Join(err, s.idle.returned())
 }
 
 // Child starts a process that calls [Serve] on its standard input and output, and is the lab that it serves.
-func Child(cmd *exec.Cmd) (Lab, error) {
+func Child(cmd *exec.Cmd) (Lab, error) { return startChild(cmd) }
+
+func startChild(cmd *exec.Cmd) (*childLab, error) {
 	register()
 	to, err := cmd.StdinPipe()
 	if err != nil {
@@ -125,10 +146,18 @@ type childLab struct {
 	out          *gob.Encoder
 	in           *gob.Decoder
 	capabilities Capabilities
+	mu           sync.Mutex // one question at a time
 }
 
+// answerLimit is how long a child may be silent before it is killed. Its commands have limits of their own.
+const answerLimit = 5 * time.Minute
+
 func (l *childLab) ask(c call) (answer, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	var a answer
+	watchdog := time.AfterFunc(answerLimit, func() { _ = l.cmd.Process.Kill() }) // the answer then is an error
+	defer watchdog.Stop()
 	if err := l.out.Encode(&c); err != nil {
 		return a, fmt.Errorf("ask child: %w", err)
 	}

@@ -1,8 +1,8 @@
 package verbstest
 
 import (
-	"encoding/binary"
 	"fmt"
+	"math"
 
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/verbs"
@@ -10,8 +10,9 @@ import (
 
 // This file is a worker that receives for ever, for tests of messages.
 
-// Sink keeps receives posted on a queue pair, or on a pool, and counts what arrives. With Stamped it checks that message
-// number i of each queue pair begins with the word i. Result: ID.
+// Sink keeps receives posted on a queue pair, or on a pool, and counts what arrives. With Stamped it checks that the lower
+// half of the first word of message number i of each queue pair is i. A receive of a pool that fails is posted again: the
+// queue pair that took it has failed, the others have not. Result: ID.
 type Sink struct {
 	Pair    int
 	Pool    int // if not 0, instead of Pair
@@ -78,6 +79,10 @@ func (s *sink) stop()   {}
 
 // Step counts a message and posts its receive again.
 func (s *sink) Step(c *verbs.Completion) {
+	if c.Status != verbs.OK && s.Pool != 0 {
+		s.post(uint64(c.Tag))
+		return
+	}
 	if c.Status != verbs.OK {
 		if s.state.Failure == verbs.OK {
 			s.state.Failure = c.Status
@@ -94,7 +99,7 @@ func (s *sink) Step(c *verbs.Completion) {
 }
 
 func (s *sink) check(c *verbs.Completion) {
-	got := binary.NativeEndian.Uint64(s.memory.Bytes()[int(c.Tag)*s.Size:])
+	got := s.memory.Load64(int(c.Tag)*s.Size) & math.MaxUint32
 	if want := s.next[c.Queue]; got != want {
 		s.complain("message %d of queue pair %d begins with %d", want, c.Queue, got)
 	}

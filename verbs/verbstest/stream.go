@@ -2,6 +2,7 @@ package verbstest
 
 import (
 	"fmt"
+	"unsafe"
 
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/verbs"
@@ -131,14 +132,21 @@ func (s *stream) post() {
 	s.posted++
 }
 
-// stamp numbers the words of the slot at an offset.
+// stamp numbers the words of the slot at an offset. Nobody but the NIC looks at them, and not before they are posted: plain
+// stores will do, and take a tenth of the time of those that peers may watch.
 func (s *stream) stamp(slot int) {
+	if s.Stamp == 0 {
+		return
+	}
 	first := slot
 	if s.StampLast {
 		first = slot + s.Stride - 8
 	}
-	for offset := first; s.Stamp != 0 && offset < slot+s.Stride; offset += 8 {
-		s.source.Store64(offset, s.posted*s.Stamp)
+	_ = s.source.Load64(slot + s.Stride - 8) // panics if the slot is not inside
+	words := unsafe.Slice((*uint64)(unsafe.Pointer(&s.source.Bytes()[first])), (slot+s.Stride-first)/8)
+	value := s.posted * s.Stamp
+	for i := range words {
+		words[i] = value
 	}
 }
 

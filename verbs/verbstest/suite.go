@@ -37,7 +37,7 @@ type Options struct {
 // Tests returns the suite, in the order in which a reader would want to learn it.
 func Tests() []Test {
 	return slices.Concat(dataTests, orderTests, queueTests, gateTests, revokeTests, errorTests, resetTests, closeTests,
-		deathTests, atomicTests, poolTests, chainTests, wakeTests, argumentTests, scaleTests)
+		deathTests, killTests, stopTests, atomicTests, poolTests, chainTests, wakeTests, argumentTests, scaleTests)
 }
 
 // Run runs the suite as subtests. It makes a new lab for each of them.

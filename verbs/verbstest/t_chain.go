@@ -8,7 +8,7 @@ import (
 
 var chainTests = []Test{
 	{"ChainsRelayWithoutTheHost", "A NIC starts chained requests by itself, in order, while its host does nothing.",
-		Chains | Stop, testRelay},
+		Chains | Stop | OwnNIC, testRelay},
 	{"ChainsWaitForTheirArrival", "A chained request, and what is behind it, does not start before its arrival.", Chains,
 		testChainWaits},
 	{"ChainsOfNobodyAreFlushed",

@@ -11,6 +11,7 @@ import (
 var scaleTests = []Test{
 	{"LimitsAreSane", "Limits say what the device can do, and agree with what the lab declares.", 0, testLimits},
 	{"ManyQueuePairs", "An end can have thousands of connected queue pairs, and each of them works.", 0, testManyPairs},
+	{"ManyPeers", "An end can have many peers, each a device of its own, and each of them works.", 0, testManyDevices},
 	{"MoreThanFourGiB", "No counter of bytes ends at 32 bits.", 0, testTraffic},
 	{"NothingIsAllocated", "From post to completion nothing is allocated.", Allocations, testAllocations},
 }
@@ -47,6 +48,7 @@ func testManyPairs(t *T) {
 	a, b := t.openWith("a", ends), t.openWith("b", ends)
 	ma, mb := a.memory(8, 0), b.memory(8, 0)
 	from, to := make([]*pair, n), make([]*pair, n)
+	cost := costOf(a, n)
 	for i := range n {
 		from[i], to[i] = a.pair(config), b.pair(config)
 		a.do(Connect{from[i].id, uint64(i), to[i].address})
@@ -63,6 +65,52 @@ func testManyPairs(t *T) {
 	}
 	t.eachOnce(a.takeAny(Requests, n), n)
 	t.eachOnce(b.takeAny(Receives, n), n)
+	cost("queue pairs")
+}
+
+// costOf begins to measure what the process of an end takes for each of n things. The measurement is for people: it counts
+// everything that lives in that process, the test's own records too.
+func costOf(end *node, n int) (logAs func(things string)) {
+	before := end.do(Resources{})
+	return func(things string) {
+		after := end.do(Resources{})
+		end.t.Logf("%d %s: %.2f descriptors and %.1f KiB each, in the process of %s", n, things,
+			float64(after.Count-before.Count)/float64(n), (float64(after.Word)-float64(before.Word))/float64(n)/1024, end.name)
+	}
+}
+
+// An end can have many peers, each a device of its own, and each of them works: a message there, and a Write back, when
+// all are connected. The peers share a process where ends are processes, and sleep, so that they do not all poll at once.
+func testManyDevices(t *T) {
+	n := t.can.Peers
+	hub := t.openWith("hub", EndConfig{Completions: n * (2 + 2 + verbs.ControlRoom)})
+	words := hub.memory(8*n, verbs.RemoteWrite)
+	cost := costOf(hub, n)
+	peers, from, to := make([]*node, n), make([]*pair, n), make([]*pair, n)
+	config := OpenPair{SendDepth: 2, ReceiveDepth: 2, Access: verbs.RemoteWrite}
+	for i := range n {
+		ends := EndConfig{Completions: 2 + 2 + verbs.ControlRoom, Waiting: Sleeping}
+		if i > 0 {
+			ends.Beside = peers[0].name
+		}
+		peers[i] = t.openWith(name("peer", i), ends)
+		from[i], to[i] = peers[i].pair(config), hub.pair(config)
+		t.connect(from[i], to[i])
+	}
+	for i := range n {
+		m := peers[i].memory(16, 0)
+		m.put(0, wordBytes(uint64(i+1)))
+		from[i].receive(verbs.Receive{Tag: verbs.Tag(i), Span: m.span(8, 8)})
+		from[i].post(request(verbs.OpWrite, 0, m.span(0, 8), words.remote(8*i, 8)))
+		t.statuses("write of a peer", from[i].requests(1), verbs.OK)
+		to[i].post(verbs.Request{Op: verbs.OpSend, Span: words.span(8*i, 8)})
+		t.statuses("message to a peer", to[i].requests(1), verbs.OK)
+		t.statuses("its arrival", from[i].receives(1), verbs.OK)
+		if there, back := words.word(8*i), m.word(8); there != uint64(i+1) || back != there {
+			t.Fatalf("peer %d wrote %d, the hub has %d and sent back what arrived as %d", i, i+1, there, back)
+		}
+	}
+	cost("peers")
 }
 
 // eachOnce checks that completions are OK and have the tags 0 to n-1, in any order.

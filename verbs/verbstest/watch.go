@@ -21,6 +21,12 @@ type Watch struct {
 	Guards   int
 }
 
+// looker is what looks after each turn of an end's loop.
+type looker interface {
+	look()
+	report() (changes uint64, complaint string)
+}
+
 // looks is how often a watcher looks in one turn: enough to meet a writer in the middle of its work.
 const looks = 256
 
@@ -66,23 +72,42 @@ func (w *watch) checkGuards(flag uint64) {
 	}
 }
 
+func (w *watch) report() (uint64, string) { return w.changes, w.complaint }
+
 func (w *watch) complain(format string, args ...any) {
 	if w.complaint == "" {
 		w.complaint = fmt.Sprintf(format, args...)
 	}
 }
 
-// WatchState asks what a watcher has seen. Result: Word, how many changes; Text, its complaint if it has one.
-type WatchState struct{ Watch int }
+// WatchState asks what a watcher has seen, and may tell it to look no more, as it must before its memory is closed. Result:
+// Word, how many changes; Text, its complaint if it has one.
+type WatchState struct {
+	Watch int
+	Stop  bool
+}
+
+// blind is a watcher that has stopped.
+type blind struct {
+	changes   uint64
+	complaint string
+}
+
+func (blind) look()                      {}
+func (b blind) report() (uint64, string) { return b.changes, b.complaint }
 
 func (c WatchState) carryOut(a *agent) (Result, error) {
 	w, err := a.watches.get(c.Watch)
 	if err != nil {
 		return Result{}, err
 	}
-	r := Result{Word: w.changes}
-	if w.complaint != "" {
-		r.Text = []string{w.complaint}
+	changes, complaint := w.report()
+	if c.Stop {
+		a.watches.items[c.Watch-1] = blind{changes, complaint}
+	}
+	r := Result{Word: changes}
+	if complaint != "" {
+		r.Text = []string{complaint}
 	}
 	return r, nil
 }

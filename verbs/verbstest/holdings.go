@@ -1,0 +1,122 @@
+package verbstest
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+)
+
+// This file counts what a process holds, to find out what was not given back.
+
+// patience is how long a process may take for what it certainly does soon: to stop, to end a goroutine. Only a hang
+// takes so long.
+const patience = 20 * time.Second
+
+// holdings is what a process holds of its system. Names are for people: only their number counts.
+type holdings struct {
+	files      []string // open descriptors
+	mappings   []string // of memfds
+	shared     []string // files of ours that anybody can see
+	goroutines int
+}
+
+// held looks what this process holds now. The descriptor that it looks with is always among the files.
+func held() (h holdings, err error) {
+	descriptors, err := os.ReadDir("/proc/self/fd")
+	if err != nil {
+		return h, fmt.Errorf("verbstest: list descriptors: %w", err)
+	}
+	for _, d := range descriptors {
+		target, _ := os.Readlink("/proc/self/fd/" + d.Name()) // the one that listed them is closed by now
+		h.files = append(h.files, d.Name()+" → "+target)
+	}
+	maps, err := os.ReadFile("/proc/self/maps")
+	if err != nil {
+		return h, fmt.Errorf("verbstest: list mappings: %w", err)
+	}
+	for line := range strings.Lines(string(maps)) {
+		if strings.Contains(line, "memfd:") {
+			h.mappings = append(h.mappings, strings.TrimSpace(line))
+		}
+	}
+	h.shared, err = filepath.Glob("/dev/shm/*weft*")
+	h.goroutines = runtime.NumGoroutine()
+	return h, err
+}
+
+// baseline is what an idle process holds. The runtime's own descriptors for waiting are opened first, by using them.
+func baseline() (holdings, error) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		return holdings{}, fmt.Errorf("verbstest: open a pipe: %w", err)
+	}
+	if err := errors.Join(r.Close(), w.Close()); err != nil {
+		return holdings{}, err
+	}
+	return held()
+}
+
+// returned waits until this process holds no more than it did when h was taken, or names what is too much.
+func (h holdings) returned() error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+		now, err := held()
+		if err != nil {
+			return err
+		}
+		tooMuch := h.excess(now)
+		if tooMuch == nil || time.Now().After(deadline) {
+			return tooMuch
+		}
+	}
+}
+
+// excess names what there is more of in now than in h.
+func (h holdings) excess(now holdings) error {
+	var list []error
+	for _, c := range []struct {
+		what          string
+		before, after []string
+	}{
+		{"descriptors", h.files, now.files}, {"mappings of memfds", h.mappings, now.mappings},
+		{"shared files", h.shared, now.shared},
+	} {
+		if len(c.after) > len(c.before) {
+			added := slices.DeleteFunc(c.after, func(name string) bool { return slices.Contains(c.before, name) })
+			list = append(list, fmt.Errorf("%d more %s than before everything was opened, among them %q",
+				len(c.after)-len(c.before), c.what, added[:min(len(added), 5)]))
+		}
+	}
+	if now.goroutines > h.goroutines {
+		stacks := make([]byte, 1<<16)
+		list = append(list, fmt.Errorf("%d goroutines, before everything was opened there were %d:\n%s", now.goroutines,
+			h.goroutines, stacks[:runtime.Stack(stacks, true)]))
+	}
+	return errors.Join(list...)
+}
+
+// Resources asks what the process that the end lives in takes from its system. Result: Count, its open descriptors;
+// Word, its resident bytes.
+type Resources struct {
+	Unused bool // gob carries no struct without fields
+}
+
+func (c Resources) carryOut(*agent) (Result, error) {
+	h, err := held()
+	if err != nil {
+		return Result{}, err
+	}
+	text, err := os.ReadFile("/proc/self/statm")
+	if err != nil {
+		return Result{}, fmt.Errorf("verbstest: ask for resident memory: %w", err)
+	}
+	var size, resident uint64
+	if _, err := fmt.Sscan(string(text), &size, &resident); err != nil {
+		return Result{}, fmt.Errorf("verbstest: read %q: %w", text, err)
+	}
+	return Result{Count: len(h.files), Word: resident * uint64(os.Getpagesize())}, nil
+}
