@@ -119,13 +119,13 @@ func receive(b *end) error {
 // allocationsBetween counts between two processes. Whatever else a runtime allocates now and then is far below one in a
 // hundred operations.
 func allocationsBetween(lane soft.Lanes) (float64, error) {
-	near, far, err := run(order{Lane: lane, Near: "allocations", Far: "be there", Count: 5000, Size: room})
+	near, far, err := run(order{Lane: lane, Near: "allocations", Far: "be there", Count: 5000, Size: 4096})
 	return math.Round(100*max(near.Allocations, far.Allocations)) / 100, err
 }
 
 // nearAllocations runs every operation, once to warm up and once to count.
 func nearAllocations(s *side) (found outcome, err error) {
-	to := s.peer.Sub(0, 4096)
+	to := s.peer.Sub(data, 4096)
 	if _, err := s.allocations(operations(s.end, 1, to), s.order.Warm); err != nil {
 		return found, err
 	}

@@ -33,7 +33,7 @@ func TestAStoppedTargetIsWrittenTo(t *testing.T) {
 	if _, _, err := pinned.Cores(); err != nil {
 		t.Skip(err)
 	}
-	near, _, err := run(order{Lane: soft.SharedMemory, Near: "write one by one", Far: "be there", Size: 8, Count: 1000, Stop: true})
+	near, _, err := run(order{Lane: soft.SharedMemory, Near: "write one by one", Far: "be written to", Size: 8, Count: 1000, Stop: true})
 	if err != nil || near.Took <= 0 {
 		t.Errorf("%v, %v", near.Took, err)
 	}

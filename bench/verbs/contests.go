@@ -14,7 +14,7 @@ func contests(scale int) []contest {
 }
 
 func sharedMemoryContests(scale int) []contest {
-	rate := order{Lane: soft.SharedMemory, Near: "write in lists", Far: "be there", Size: 8, Count: scale * 500_000,
+	rate := order{Lane: soft.SharedMemory, Near: "write in lists", Far: "be written to", Size: 8, Count: scale * 500_000,
 		List: 32, Quiet: 64}.rate
 	return []contest{
 		{
@@ -27,7 +27,7 @@ func sharedMemoryContests(scale int) []contest {
 			what: "shm lane, 8 B write, post to completion, target stopped", peer: "in-process lane", unit: "µs", bound: 1.5,
 			atMost: true,
 			theirs: order{Lane: soft.InProcess, Near: "write one by one", Size: 8, Count: scale * 200_000}.timeAlone,
-			ours: order{Lane: soft.SharedMemory, Near: "write one by one", Far: "be there", Size: 8, Count: scale * 200_000,
+			ours: order{Lane: soft.SharedMemory, Near: "write one by one", Far: "be written to", Size: 8, Count: scale * 200_000,
 				Stop: true}.time,
 		},
 		copyContest("shm lane, 1 MiB writes", 1<<20, scale*500),
@@ -47,7 +47,7 @@ func copyContest(what string, size, count int) contest {
 	return contest{
 		what: what, peer: "Go copy, memfd to memfd", unit: "GB/s", bound: 0.9,
 		theirs: giga(func() (float64, error) { return peers.Copy(size, count) }),
-		ours: order{Lane: soft.SharedMemory, Near: "write one by one", Far: "be there", Size: size,
+		ours: order{Lane: soft.SharedMemory, Near: "write one by one", Far: "be written to", Size: size,
 			Count: count}.bandwidth,
 	}
 }
@@ -61,7 +61,7 @@ func tcpContests(scale int) []contest {
 		{
 			what: "tcp lane, 1 MiB writes", peer: "Go net.Conn stream", unit: "GB/s", bound: 0.95,
 			theirs: giga(func() (float64, error) { return peers.TCPStream(1<<20, scale*200) }),
-			ours: order{Lane: soft.TCP, Near: "write in lists", Far: "be there", Size: 1 << 20, Count: scale * 200,
+			ours: order{Lane: soft.TCP, Near: "write in lists", Far: "be written to", Size: 1 << 20, Count: scale * 200,
 				Depth: 8, List: 1, Quiet: 1, Spin: loop.DefaultSpin}.bandwidth,
 		},
 		{

@@ -10,6 +10,7 @@ import (
 // farJobs are the jobs of the side that is asked.
 var farJobs = map[string]job{
 	"be there":            farBeThere,
+	"be written to":       farBeWrittenTo,
 	"answer by write":     farAnswerWrite,
 	"answer by immediate": farAnswerImmediate,
 }
@@ -39,6 +40,15 @@ func farBeThere(s *side) (outcome, error) {
 			return outcome{Allocations: float64(mallocs()-before) / float64(heard)}, nil
 		}
 	}
+}
+
+// farBeWrittenTo is there too, and looks afterwards whether everything has arrived.
+func farBeWrittenTo(s *side) (outcome, error) {
+	found, err := farBeThere(s)
+	if err != nil {
+		return found, err
+	}
+	return found, check(s.memory.Bytes()[data:])
 }
 
 func farAnswerWrite(s *side) (outcome, error) {

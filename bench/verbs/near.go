@@ -30,20 +30,20 @@ func (s *side) timed(work func(n int) error) (outcome, error) {
 
 // nearOneByOne posts a write and polls until it has ended, and then the next.
 func nearOneByOne(s *side) (outcome, error) {
-	from, to := s.memory.Span(outgoing, s.order.Size), s.peer.Sub(0, uint64(s.order.Size))
+	from, to := s.wide()
 	found, err := s.timed(func(n int) error { return writeOneByOne(s.end, from, to, n) })
 	return found, s.goodbye(err)
 }
 
 // nearStream keeps the queue pair full with writes, handed over in lists, of which every so many reports its end.
 func nearStream(s *side) (outcome, error) {
-	found, err := s.timed(s.stream)
+	from, to := s.wide()
+	found, err := s.timed(func(n int) error { return s.stream(from, to, n) })
 	return found, s.goodbye(err)
 }
 
-func (s *side) stream(n int) error {
+func (s *side) stream(from verbs.Span, to verbs.RemoteSpan, n int) error {
 	o, q := &s.order, s.pairs[0]
-	from, to := s.memory.Span(outgoing, o.Size), s.peer.Sub(0, uint64(o.Size))
 	open := 0 // ends that are still to be reported
 	for posted := 0; posted < n; {
 		for q.Room() < o.List {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/weft-fabric/weft/provider/soft"
@@ -49,9 +50,26 @@ type outcome struct {
 
 // Where things lie in a side's memory. Words that different processes write have cache lines of their own.
 const (
-	outgoing = 0    // where messages are written from
-	incoming = 128  // the word that the peer writes in a ping-pong
-	touched  = 256  // the word that the peer writes once, so that its key has been used
-	received = 4096 // where receives point
-	room     = 8192 // more than all of these
+	outgoing = 0        // what small messages are written from
+	incoming = 128      // the word that the peer writes in a ping-pong
+	touched  = 256      // the word that the peer writes once, so that its key has been used
+	received = 4096     // where receives point, a page
+	data     = 2 * 4096 // what is written, and where to: the order's size
 )
+
+// fill makes the pattern of what is written. Its period is no power of two, so a page in another's place shows.
+func fill(b []byte) {
+	for i := range b {
+		b[i] = byte(1 + i%251)
+	}
+}
+
+// check fails at the first byte that is not as fill makes it.
+func check(b []byte) error {
+	for i := range b {
+		if b[i] != byte(1+i%251) {
+			return fmt.Errorf("byte %d of %d is %d, %d was written", i, len(b), b[i], 1+i%251)
+		}
+	}
+	return nil
+}

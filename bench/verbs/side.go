@@ -31,7 +31,7 @@ func newSide(o order) (*side, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.memory, err = e.domain.Alloc(max(o.Size, room), verbs.RemoteAll); err != nil {
+	if e.memory, err = e.domain.Alloc(data+o.Size, verbs.RemoteAll); err != nil {
 		return nil, err
 	}
 	clear(e.memory.Bytes()) // a store, so that every page is there; and the words of a ping-pong begin with zero
@@ -55,6 +55,12 @@ func (s *side) meet(other hello) error {
 		return err
 	}
 	return s.ends(1, 0)
+}
+
+// wide are the spans of what a bandwidth is measured with, after filling the near one.
+func (s *side) wide() (verbs.Span, verbs.RemoteSpan) {
+	fill(s.memory.Bytes()[data:])
+	return s.memory.Span(data, s.order.Size), s.peer.Sub(data, uint64(s.order.Size))
 }
 
 // collect takes what has ended. If that is nothing it sleeps after spin, unless spin is never, until something may have.

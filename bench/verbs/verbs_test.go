@@ -22,13 +22,13 @@ func TestMain(m *testing.M) {
 // for a NIC that is a goroutine on the same core.
 func few(lane soft.Lanes) []order {
 	orders := []order{
-		{Lane: lane, Near: "write one by one", Far: "be there", Size: 8, Count: 100},
-		{Lane: lane, Near: "write one by one", Far: "be there", Size: 4 << 20, Count: 3},
-		{Lane: lane, Near: "write in lists", Far: "be there", Size: 8, Count: 1000, List: 32, Quiet: 64},
-		{Lane: lane, Near: "write in lists", Far: "be there", Size: 1 << 20, Count: 20, Depth: 8, List: 1, Quiet: 1},
+		{Lane: lane, Near: "write one by one", Far: "be written to", Size: 8, Count: 100},
+		{Lane: lane, Near: "write one by one", Far: "be written to", Size: 4 << 20, Count: 3},
+		{Lane: lane, Near: "write in lists", Far: "be written to", Size: 8, Count: 1000, List: 32, Quiet: 64},
+		{Lane: lane, Near: "write in lists", Far: "be written to", Size: 1 << 20, Count: 20, Depth: 8, List: 1, Quiet: 1},
 		{Lane: lane, Near: "ping by immediate", Far: "answer by immediate", Size: 8, Count: 300},
 		{Lane: lane, Near: "ping by immediate", Far: "answer by immediate", Size: 8, Count: 300, Spin: never},
-		{Lane: lane, Near: "allocations", Far: "be there", Size: room, Count: 100},
+		{Lane: lane, Near: "allocations", Far: "be there", Size: 4096, Count: 100},
 	}
 	if lane != soft.TCP {
 		orders = append(orders, order{Lane: lane, Near: "ping by write", Far: "answer by write", Size: 8, Count: 100})
