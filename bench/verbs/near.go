@@ -44,7 +44,8 @@ func nearStream(s *side) (outcome, error) {
 
 func (s *side) stream(from verbs.Span, to verbs.RemoteSpan, n int) error {
 	o, q := &s.order, s.pairs[0]
-	open := 0 // ends that are still to be reported
+	open := 0       // ends that are still to be reported
+	left := o.Quiet // until the next that reports its end; a division would cost a tenth of a small write
 	for posted := 0; posted < n; {
 		for q.Room() < o.List {
 			got, err := s.collect(o.Spin)
@@ -55,10 +56,12 @@ func (s *side) stream(from verbs.Span, to verbs.RemoteSpan, n int) error {
 		}
 		for range min(o.List, n-posted) {
 			posted++
+			left--
 			flags := verbs.Quiet
-			if posted%o.Quiet == 0 || posted == n {
+			if left == 0 || posted == n {
 				flags = 0
 				open++
+				left = o.Quiet
 			}
 			if err := q.Write(1, from, to, flags); err != nil {
 				return err
