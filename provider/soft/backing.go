@@ -15,6 +15,7 @@ type backing struct {
 	mu      sync.Mutex // guards what follows
 	size    int64      // of the file
 	extents []extent
+	shown   map[*neighbour]bool // who may have mapped it
 }
 
 // extent says where in the file a piece of the memory lies. Later ones hide earlier ones.
@@ -29,15 +30,22 @@ func (b *backing) close() {
 	if b == nil {
 		return
 	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
 	if b.owned {
 		unix.Fallocate(b.fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, b.size)
 	}
 	unix.Close(b.fd)
+	b.fd = -1
 }
 
-// layout returns a copy of the extents.
-func (b *backing) layout() []extent {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return append([]extent(nil), b.extents...)
+// announceClosed tells the neighbours that have mapped the memory that they need not keep it.
+func (m *Memory) announceClosed() {
+	if m.backing == nil {
+		return
+	}
+	for n := range m.backing.shown {
+		n.say(&note{Kind: noteClosed, Key: m.region.remoteKey, Domain: m.domain.number,
+			Region: regionNote{LocalKey: m.region.localKey}}, nil, -1)
+	}
 }

@@ -2,6 +2,7 @@ package soft
 
 import (
 	"encoding/binary"
+	"runtime"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft/clock"
@@ -12,10 +13,11 @@ import (
 type verdict uint8
 
 const (
-	again   verdict = 0x80 + iota // the quantum is used up
-	starved                       // the peer has no receive
-	chained                       // the arrival that the request waits for has not come
-	arrived                       // it has: the request may start
+	again    verdict = 0x80 + iota // the quantum is used up
+	starved                        // the peer has no receive
+	chained                        // the arrival that the request waits for has not come
+	unmapped                       // what a key names is not mapped yet
+	arrived                        // nothing is in the way: the request may start, or go on
 )
 
 // final reports whether the request has ended.
@@ -30,11 +32,17 @@ func (q *QueuePair) carry(r *driver.Request, inline []byte) verdict {
 	if r.Op.HasRemote() && v.total > 0 {
 		v.target = me.find(r.Remote.Key)
 	}
-	mark := me.peer.gate.enter(me.left)
+	if v.peer.neighbour != nil {
+		if ends := v.prepare(); ends != arrived {
+			return ends
+		}
+	}
+	v.mark = me.peer.gate.enter(me.left)
 	ends := v.carry()
-	if me.left = mark + 1; !me.peer.gate.leave(mark) {
+	if me.left = v.mark + 1; !me.peer.gate.leave(v.mark) {
 		ends = verdict(driver.RemoteAccess)
 	}
+	runtime.KeepAlive(v.target) // or the collector might unmap a view while it is used
 	if ends == starved {
 		return q.starve()
 	}
@@ -115,8 +123,16 @@ func (w *waiting) chainState() verdict {
 // snapshot copies the bytes of an Inline request that has to wait. If they are not there, the request is left to fail
 // when its time comes.
 func (q *QueuePair) snapshot(w *waiting) {
-	me, r := &q.requester, &w.request
+	me := &q.requester
 	mark := me.peer.gate.enter(me.left)
+	q.takeInline(w)
+	me.peer.gate.leave(mark)
+	me.left = mark + 1
+}
+
+// takeInline is snapshot inside a gate.
+func (q *QueuePair) takeInline(w *waiting) {
+	r := &w.request
 	if local, ok := q.domain.keys.cover(r.Span, r.More); ok {
 		if w.inline == nil {
 			w.inline = make([]byte, q.config.MaxInline)
@@ -126,8 +142,6 @@ func (q *QueuePair) snapshot(w *waiting) {
 		from.open(q.domain.keys, local, r.Span, r.More)
 		from.readInto(w.taken)
 	}
-	me.peer.gate.leave(mark)
-	me.left = mark + 1
 }
 
 // visit is one stay of a requester inside the peer's gate.
@@ -139,27 +153,24 @@ type visit struct {
 	total   uint64  // length of the message
 	target  *region // that the remote key names; nil: none, or none needed
 	local   *region // of the first span; nil: it is empty
+	mark    uint64  // at the peer's gate
 }
 
 // carry asks all the words that must allow the request, then does as much of it as it may. A request that takes several
 // visits is asked about anew in each: what was revoked in between stops it half-way.
 func (v *visit) carry() verdict {
 	r := v.request
-	if phase := v.peer.phase(); !phase.accepts() {
-		return v.lost(phase)
-	}
 	if v.inline == nil {
 		var ok bool
 		if v.local, ok = v.q.domain.keys.cover(r.Span, r.More); !ok {
-			return verdict(driver.LocalProtection)
+			return v.unusable()
 		}
 	}
-	need := r.Op.Needs()
-	if !driver.Access(v.peer.access.Load()).Allows(need) {
-		return verdict(driver.RemoteInvalid)
+	if ends := v.admitted(); ends != arrived {
+		return ends
 	}
-	if r.Op.HasRemote() && v.total > 0 && !v.reachable(need) {
-		return verdict(driver.RemoteAccess)
+	if r.Op.HasRemote() && v.total > 0 && !v.reachable(r.Op.Needs()) {
+		return v.unreachable()
 	}
 	switch r.Op {
 	case driver.OpWrite:
@@ -172,6 +183,34 @@ func (v *visit) carry() verdict {
 		return v.send()
 	}
 	return v.atomic()
+}
+
+// admitted asks the words of the peer's end.
+func (v *visit) admitted() verdict {
+	if phase := v.peer.phase(); !phase.accepts() {
+		return v.lost(phase)
+	}
+	if !driver.Access(v.peer.access.Load()).Allows(v.request.Op.Needs()) {
+		return verdict(driver.RemoteInvalid)
+	}
+	return arrived
+}
+
+// unusable is how a request ends whose own spans are bad, unless the peer is gone anyway.
+func (v *visit) unusable() verdict {
+	if phase := v.peer.phase(); !phase.accepts() {
+		return v.lost(phase)
+	}
+	return verdict(driver.LocalProtection)
+}
+
+// unreachable is how a request ends that the target does not let in. If its pages are being moved, or were moved since
+// they were mapped here, the request waits.
+func (v *visit) unreachable() verdict {
+	if v.target != nil && v.target.memory == nil && (v.target.stale() || v.target.word.Load()&(moving|alive) == moving|alive) {
+		return again
+	}
+	return verdict(driver.RemoteAccess)
 }
 
 // lost is how a request ends whose peer takes no more: it is gone, or it has refused something of this end.

@@ -71,6 +71,9 @@ func (c *CompletionQueue) Close() error {
 		c.device.nic.look(c)
 	}
 	c.device.forgetQueue(c)
+	if p := c.sleep.poller.Load(); p != nil {
+		p.close()
+	}
 	return nil
 }
 
@@ -115,6 +118,9 @@ func (c *CompletionQueue) kill() {
 	if c.gone == nil {
 		c.gone = errKilled
 	}
+	if p := c.sleep.poller.Load(); p != nil {
+		p.closeWires()
+	}
 	c.mu.Unlock()
 	c.sleep.wake()
 }
@@ -124,6 +130,9 @@ func (c *CompletionQueue) kill() {
 func (c *CompletionQueue) turn() {
 	if c.ready.summary.Load() != 0 {
 		c.ready.collect((*QueuePair).enlist)
+	}
+	if p := c.sleep.poller.Load(); p != nil {
+		p.look()
 	}
 	c.next = clock.Never
 	if len(c.fences) > 0 {

@@ -42,10 +42,8 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	}
 	defer q.cq.exit()
 	l := q.life.Load()
-	if q.pool.shared {
-		if err := l.reach(); err != nil {
-			return err
-		}
+	if err := q.exhibit(l, lanes); err != nil {
+		return err
 	}
 	if !l.moveTo(phaseNew, phaseConnecting) {
 		return fmt.Errorf("soft: queue pair %d is %v: Connect needs New", q.number, l.phase().state())
@@ -61,6 +59,22 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	}
 	q.enlist()
 	return nil
+}
+
+// exhibit allocates what a peer is going to look at.
+func (q *QueuePair) exhibit(l *life, lanes Lanes) error {
+	if q.pool.shared || lanes.has(SharedMemory) {
+		if err := l.reach(); err != nil {
+			return err
+		}
+	}
+	if !lanes.has(SharedMemory) {
+		return nil
+	}
+	if _, err := q.cq.wakeFD(); err != nil {
+		return err
+	}
+	return q.pool.allocate()
 }
 
 // checkPeer parses the address of a peer, and refuses one that no Connect can reach. A queue pair is no peer of its own,
@@ -90,7 +104,10 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	switch {
 	case l.phase() == phaseFailed, l.phase() == phaseOver:
 		q.connected(driver.Flushed)
-	case p == nil && q.controls.awaited && clock.Real.Now() < q.controls.connectBy:
+	case q.wire != nil && !l.phase().broken():
+		l.moveTo(phaseConnecting, phaseReady)
+		q.connected(driver.OK)
+	case p == nil && !l.phase().broken() && q.controls.awaited && clock.Real.Now() < q.controls.connectBy:
 		return q.controls.connectBy, false
 	case l.phase().broken(), p == nil, p.phase().broken():
 		q.connected(driver.RetryExceeded)
@@ -171,12 +188,27 @@ func (q *QueuePair) settleReset(l *life) {
 		return
 	}
 	q.controls.resetting = false
-	q.retire(l)
 	status := driver.OK
-	if err := q.beginLife(q.device.nextEpoch()); err != nil {
+	if err := q.succeed(l); err != nil {
 		status = driver.Flushed // not carried out: there is no memory for another life
+	} else {
+		q.retire(l)
 	}
 	q.reportControl(q.controls.resetTag, driver.OpReset, status)
+}
+
+// succeed begins a life after l. A peer of another process that is late may still write to the receives of l, so the new
+// life has others.
+func (q *QueuePair) succeed(l *life) error {
+	if l.tie.Load() != nil && !q.pool.shared {
+		p, err := newPool(q.device, q.pool.depth, q.pool.maxSpans, false)
+		if err != nil {
+			return err
+		}
+		p.source, p.users = q.pool.source, q.pool.users
+		q.pool = p
+	}
+	return q.beginLife(q.device.nextEpoch())
 }
 
 func (q *QueuePair) reportControl(tag driver.Tag, op driver.Op, status driver.Status) {

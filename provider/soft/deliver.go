@@ -10,6 +10,9 @@ func (v *visit) send() verdict {
 	if !ok {
 		return starved
 	}
+	if v.peer.neighbour != nil && !v.mapReceive(n) {
+		return v.q.awaitMapping()
+	}
 	var from, into pieces
 	if status := v.openReceive(&into, n); status != driver.OK {
 		v.report(n, status)
@@ -17,12 +20,22 @@ func (v *visit) send() verdict {
 	}
 	v.open(&from)
 	size := v.share()
-	stream(&into, &from, size)
+	if v.peer.neighbour == nil {
+		stream(&into, &from, size)
+	} else if ends := v.fill(n, &from, size); ends != arrived {
+		return ends
+	}
 	if v.moved(size) == again {
 		return again
 	}
 	v.report(n, driver.OK)
 	return verdict(driver.OK)
+}
+
+// mapReceive reports whether the memory of a neighbour's receive is mapped, as far as it can be.
+func (v *visit) mapReceive(n uint32) bool {
+	p := v.peer.pool
+	return v.peer.keys.(*farKeys).mapped(p.slots[n].first, p.more(n), v.q.bell)
 }
 
 // writeImm writes, and takes a receive only when the bytes are in place.

@@ -23,21 +23,24 @@ const (
 
 // Device is a software NIC. It implements driver.Device and driver.LockCounter. Any goroutine may use it.
 type Device struct {
-	config   Config
-	identity identity
-	nic      nic
-	epoch    atomic.Uint32 // of the last life of any queue pair: a number that is used again never has an old epoch
-	locks    atomic.Uint64 // taken on the data path, other than those of completion queues
-	arena    *arena        // nil: peers are in this process
-	controls controlWords  // of the regions of its domains
-	meetings meetings      // of queue pairs with peers of other processes
-	dialled  string        // what peers dial to reach the TCP lane; empty: they cannot
+	config     Config
+	identity   identity
+	nic        nic
+	epoch      atomic.Uint32 // of the last life of any queue pair: a number that is used again never has an old epoch
+	locks      atomic.Uint64 // taken on the data path, other than those of completion queues
+	arena      *arena        // nil: no neighbours
+	controls   controlWords  // of the regions of its domains
+	neighbours neighbours
+	meetings   meetings // of queue pairs with peers of other processes
+	network    network
+	dialled    string // what peers dial to reach the TCP lane; empty: they cannot
 
 	// mu is taken after the lock of a completion queue, never before.
 	mu          sync.RWMutex
 	closed      bool
 	killed      bool
 	lastNumber  uint32 // of a queue pair
+	lastDomain  uint64
 	domains     map[*Domain]struct{}
 	queues      map[*CompletionQueue]struct{}
 	pairs       map[uint32]*QueuePair
@@ -89,7 +92,8 @@ func (d *Device) NewDomain() (driver.Domain, error) {
 	if err := d.usable(); err != nil {
 		return nil, err
 	}
-	domain := &Domain{device: d, keys: newKeyTable(&d.locks)}
+	d.lastDomain++
+	domain := &Domain{device: d, number: d.lastDomain, keys: newKeyTable(&d.locks)}
 	d.domains[domain] = struct{}{}
 	return domain, nil
 }
@@ -116,9 +120,23 @@ func (d *Device) Close() error {
 	if err := d.close(); err != nil {
 		return err
 	}
+	d.neighbours.hangUp()
+	d.network.close()
 	d.meetings.close()
+	d.neighbours.close()
+	d.network.attend.close()
 	d.nic.close()
 	return nil
+}
+
+// openLanes opens what the device's lanes need.
+func (d *Device) openLanes() error {
+	if d.config.Lanes.has(SharedMemory) {
+		if err := d.openShared(); err != nil {
+			return err
+		}
+	}
+	return d.openNetwork()
 }
 
 func (d *Device) close() error {
@@ -141,6 +159,10 @@ func (d *Device) close() error {
 func (d *Device) Kill() {
 	delist(d)
 	d.nic.stop()
+	d.network.attend.stop()
+	d.network.hangUp()
+	d.meetings.cancel()
+	d.neighbours.hangUp()
 	d.mu.Lock()
 	d.killed = true
 	queues, pairs := slices.Collect(maps.Keys(d.queues)), slices.Collect(maps.Values(d.pairs))

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -17,6 +18,7 @@ const maxAlloc = 1 << 40
 // may use it.
 type Domain struct {
 	device *Device
+	number uint64 // among the domains of the device, from 1
 	keys   *keyTable
 
 	mu       sync.Mutex // taken last: nobody who holds it takes another lock
@@ -30,8 +32,22 @@ type Domain struct {
 // A slice does not tell where it lies, so memory of the Go heap is taken without complaint. It works: the region keeps
 // it alive, and Go does not move it. But there the race detector sees the NIC's plain copies, and reports a program that
 // reads with Load64 what peers write; and other providers, or a peer in another process, cannot reach it.
+//
+// Peers that share memory reach a memfd, or a file, that was mapped shared from the beginning of a page on. Other memory
+// can be the source of a request to them, or take what they answer, and nothing else.
 func (d *Domain) Register(b []byte, access driver.Access) (driver.Memory, error) {
-	return d.adopt(b, nil, nil, access)
+	var file *backing
+	if d.device.arena != nil && len(b) > 0 {
+		var err error
+		if file, err = backingOf(b, uintptr(unsafe.Pointer(unsafe.SliceData(b)))); err != nil {
+			return nil, err
+		}
+	}
+	m, err := d.adopt(b, nil, file, access)
+	if err != nil {
+		file.close()
+	}
+	return m, err
 }
 
 // Alloc maps size fresh zero bytes, page-aligned, and registers them.
@@ -159,9 +175,26 @@ func (d *Domain) everybody() []visitor {
 	var inside []visitor
 	for _, l := range d.lives {
 		inside = l.gate.addVisitor(inside)
-		if p := l.peer.Load(); p != nil {
+		if p := l.peer.Load(); p != nil && p.neighbour == nil {
 			inside = p.gate.addVisitor(inside)
 		}
 	}
 	return inside
+}
+
+// quiesce waits until no queue pair of the domain uses its memory for an operation at a neighbour's. Their gates are not
+// asked: a neighbour might have evicted us, and we go on reading all the same.
+func (d *Domain) quiesce() {
+	d.mu.Lock()
+	queues := make(map[*CompletionQueue]struct{})
+	for _, l := range d.lives {
+		if l.tie.Load() != nil {
+			queues[l.bell.cq] = struct{}{}
+		}
+	}
+	d.mu.Unlock()
+	for c := range queues {
+		c.mu.Lock()
+		c.mu.Unlock() //nolint:staticcheck // whoever held it has looked at the dead region's word since
+	}
 }

@@ -41,6 +41,23 @@ func (g *gate) enter(left uint64) uint64 {
 // might have gone to pages that are no longer the target's.
 func (g *gate) leave(mark uint64) bool { return g.slot.CompareAndSwap(mark, mark+1) }
 
+// evicted is what stands in the slot of somebody who will not be let out any more.
+const evicted = 1<<64 - 2
+
+// sweep empties the slot of somebody who has died inside.
+func (g *gate) sweep() {
+	if seen := g.look(); seen%2 == 1 {
+		g.slot.CompareAndSwap(seen, evicted)
+	}
+}
+
+// reenter goes on to another piece without leaving: it is as good as leaving and entering, so all words must be asked
+// anew. It reports whether the requester was still inside.
+func (g *gate) reenter(mark uint64, next stretch) bool {
+	g.mark = next
+	return g.slot.CompareAndSwap(mark, mark+2)
+}
+
 // look returns what passed needs to know.
 func (g *gate) look() uint64 { return g.slot.Load() }
 

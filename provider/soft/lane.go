@@ -21,7 +21,7 @@ func (d *Device) address(l *life) address {
 // lanesTo returns the lanes by which this device can reach a queue pair: InProcess, or those to be tried, best first.
 func (d *Device) lanesTo(a address) (Lanes, error) {
 	mine := d.config.Lanes
-	if mine.has(InProcess) && a.process == process.identity && isInProcess(a.device) {
+	if a.device == d.identity || mine.has(InProcess) && a.process == process.identity && isInProcess(a.device) {
 		return InProcess, nil
 	}
 	var lanes Lanes

@@ -22,7 +22,9 @@ type life struct {
 	order  []uint32 // ring of slots in the order of arrival; allocated before the first receive can be taken
 
 	endRef, orderRef ref
-	neighbour        *neighbour // of a view: to the process that it lies in
+	tie              atomic.Pointer[tie] // to a neighbour; nil: the peer is not one, or there is none yet
+	sight            *sight              // of a view: what its words lie in
+	neighbour        *neighbour          // of a view: to the process that it lies in
 
 	// peer is the life that the owner has named in Connect, or nil. It is set once. The connection is made when two
 	// lives have named each other: each side stores its own, then looks at the other's, so one of them sees both.

@@ -27,7 +27,7 @@ func newMemory(d *Domain, b, pages []byte, file *backing, access driver.Access) 
 		return nil, err
 	}
 	m := &Memory{domain: d, pages: pages, backing: file}
-	r := &region{placedControl: control, bytes: b, base: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))), memory: m,
+	r := &region{placedControl: control, bytes: b, base: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))), memory: m, mask: serialMask,
 		fragile: file != nil && file.fragile}
 	r.serial.Store(serial)
 	m.region = r
@@ -76,10 +76,12 @@ func (m *Memory) Close() error {
 	for _, v := range m.domain.everybody() { // the domain goes on meanwhile
 		v.awaitLeft()
 	}
+	m.domain.quiesce()
 	m.domain.keys.remove(m.region)
 	m.domain.device.controls.give(m.region.placedControl)
 	m.domain.drop()
 	m.backing.close()
+	m.announceClosed()
 	if m.pages == nil {
 		return nil
 	}

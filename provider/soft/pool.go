@@ -224,7 +224,9 @@ func (p *pool) ringWanting() {
 		l := q.life.Load()
 		if l.wanting.Load() != 0 {
 			l.wanting.Store(0)
-			if peer := l.peer.Load(); peer != nil {
+			if q.wire != nil {
+				q.wire.sayReady()
+			} else if peer := l.peer.Load(); peer != nil {
 				peer.bell.ring()
 			}
 		}

@@ -22,6 +22,9 @@ func (q *QueuePair) Post(list []driver.Request) (n int, err error) {
 	for i := range list {
 		q.accept(&list[i])
 	}
+	if q.wire != nil {
+		q.wire.flush()
+	}
 	q.cq.exit()
 	return len(list), nil
 }
@@ -39,6 +42,10 @@ func (q *QueuePair) accept(r *driver.Request) {
 		q.report(r.Tag, r.Op, driver.Flushed)
 		return
 	}
+	if q.wire != nil {
+		q.wire.accept(r)
+		return
+	}
 	if q.requester.backlog.count == 0 && r.After.Count == 0 {
 		if v := q.carry(r, nil); v.final() {
 			q.conclude(r, v)
@@ -52,9 +59,7 @@ func (q *QueuePair) accept(r *driver.Request) {
 // that life began, so those of a later one are not meant.
 func (q *QueuePair) keep(r *driver.Request) {
 	b := &q.requester.backlog
-	if b.count == 0 {
-		q.cq.owing++
-	}
+	q.owe()
 	w := b.push(r, q.config.SendDepth)
 	if r.After.Count > 0 {
 		w.after = q.device.presentLife(r.After.Queue)
@@ -65,13 +70,22 @@ func (q *QueuePair) keep(r *driver.Request) {
 	q.enlist()
 }
 
+// owe says that the backlog holds something that the device's goroutine must see to if the owner stays away.
+func (q *QueuePair) owe() {
+	if !q.requester.owes {
+		q.requester.owes = true
+		q.cq.owing++
+	}
+}
+
 // unkeep removes the oldest request from the backlog and returns it. It stays valid until the next keep.
 func (q *QueuePair) unkeep() *driver.Request {
 	b := &q.requester.backlog
 	w := b.front()
 	w.after = nil // the ring keeps its entries: they must not keep what they waited for
 	b.pop()
-	if b.count == 0 {
+	if b.count == 0 && q.requester.owes {
+		q.requester.owes = false
 		q.cq.owing--
 	}
 	return &w.request
@@ -93,6 +107,8 @@ func (q *QueuePair) advance() clock.Time {
 			return clock.Never
 		case starved:
 			return q.requester.deadline
+		case unmapped:
+			return q.requester.askBy
 		}
 		q.conclude(q.unkeep(), v)
 	}

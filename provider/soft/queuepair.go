@@ -26,6 +26,7 @@ type QueuePair struct {
 	user   int // its place in pool.users
 
 	requester requester
+	wire      *wire  // to a peer on the TCP lane; nil: there is none, or not any more
 	reaped    uint64 // arrivals of this life that were reported: up to, not including
 	controls  controls
 }
@@ -159,8 +160,12 @@ func (q *QueuePair) delist() {
 func (q *QueuePair) turn() (next clock.Time, idle bool) {
 	l := q.life.Load()
 	next, idle = q.turnConnect(l)
+	if q.wire != nil && l.phase() == phaseReady {
+		at, done := q.wire.turn()
+		next, idle = min(next, at), idle && done
+	}
 	q.reap(l)
-	if q.requester.backlog.count > 0 && l.phase() == phaseReady {
+	if q.wire == nil && q.requester.backlog.count > 0 && l.phase() == phaseReady {
 		next = min(next, q.advance())
 		idle = idle && q.requester.backlog.count == 0
 	}

@@ -33,24 +33,25 @@ type queueWords struct {
 
 // bell is one member's place in the bitmap of its completion queue.
 type bell struct {
-	cq    *CompletionQueue // nil: it is in another process
-	index int              // among the members
-	words *queueWords
-	leaf  *atomic.Uint64
-	bit   uint64
-	group uint64 // bit of the leaf in the summary
-	wake  *waker // of a completion queue in another process
+	cq      *CompletionQueue // nil: it is in another process
+	index   int              // among the members
+	words   *queueWords
+	leaf    *atomic.Uint64
+	leafRef ref
+	bit     uint64
+	group   uint64 // bit of the leaf in the summary
+	wake    *waker // of a completion queue in another process
 }
 
 // add makes q a member and gives it a bell. Like all methods but ring it is called by the owner.
 func (r *readySet) add(c *CompletionQueue, q *QueuePair) (*bell, error) {
 	if len(r.vacant) == 0 {
 		first := len(r.members)
-		leaf, at, err := placeOne[atomic.Uint64](r.arena)
+		leaf, at, err := placeOne[alignedWord](r.arena)
 		if err != nil {
 			return nil, err
 		}
-		r.leaves, r.refs = append(r.leaves, leaf), append(r.refs, at)
+		r.leaves, r.refs = append(r.leaves, &leaf.Uint64), append(r.refs, at)
 		r.members = append(r.members, make([]*QueuePair, leafBits)...)
 		for i := leafBits - 1; i >= 0; i-- {
 			r.vacant = append(r.vacant, first+i)
@@ -60,7 +61,7 @@ func (r *readySet) add(c *CompletionQueue, q *QueuePair) (*bell, error) {
 	r.vacant = r.vacant[:len(r.vacant)-1]
 	r.members[index] = q
 	leaf := index / leafBits
-	return &bell{cq: c, index: index, words: r.queueWords, leaf: r.leaves[leaf], bit: 1 << (index % leafBits),
+	return &bell{cq: c, index: index, words: r.queueWords, leaf: r.leaves[leaf], leafRef: r.refs[leaf], bit: 1 << (index % leafBits),
 		group: 1 << (leaf % 64)}, nil
 }
 

@@ -12,6 +12,7 @@ const (
 	alive      = 1 << 8 // Close clears it
 	moving     = 1 << 9 // its pages are being moved: peers of other processes must wait
 	serialBits = 16
+	serialMask = 1<<64 - 1<<serialBits
 )
 
 // regionControl is what requesters ask inside the gate. Like an end it has no Go pointers.
@@ -85,15 +86,26 @@ type region struct {
 	base      uint64 // address of the first byte, as its owner counts
 	localKey  uint32
 	remoteKey uint64
+	mask      uint64  // bits of the control word that must be as expected: the serial number and, in a view, moving
 	fragile   bool    // a file that may be truncated while it is mapped
 	memory    *Memory // nil in a view
+	sight     *sight  // of a view: what the control word lies in
 }
+
+// stale reports whether a view shows pages that were moved, or memory that is long gone.
+func (r *region) stale() bool { return (r.word.Load()^r.serial.Load())>>serialBits != 0 }
 
 // allows reports whether the region is alive and grants all of want.
 func (r *region) allows(want driver.Access) bool {
 	word := r.word.Load()
 	need := r.serial.Load() | alive | uint64(want)
-	return word&(need|^uint64(1<<serialBits-1)) == need
+	return word&(need|r.mask) == need
+}
+
+// isAlive reports whether the region is alive, be it moving or not.
+func (r *region) isAlive() bool {
+	want := r.serial.Load() | alive
+	return r.word.Load()&(serialMask|alive) == want
 }
 
 // contains reports whether n bytes from an address lie inside. It is exact for all 64-bit values.

@@ -15,19 +15,21 @@ type requester struct {
 	oldest  int        // in recent
 	backlog backlog    // requests that could not be carried out when they were posted
 	budget  uint64     // bytes that may still be copied in this turn
+	owes    bool       // counts in the completion queue's owing
 	watched *life      // where the bell was last left, for an arrival; it may still be there. nil: nowhere
 
 	// Progress of the oldest request, whether it is in the backlog or just being posted.
 	moved    uint64     // bytes that have been copied
 	slot     uint32     // 1 + the receive at the peer that a message has taken; 0: none yet
 	deadline clock.Time // when waiting for a receive ends; 0: not waiting
+	askBy    clock.Time // when waiting for a neighbour's memory ends; 0: not waiting
 }
 
 // reset forgets the peer. The backlog is empty, and keeps its memory.
 func (r *requester) reset() { *r = requester{backlog: r.backlog} }
 
 // begin prepares for the next request.
-func (r *requester) begin() { r.moved, r.slot, r.deadline = 0, 0, 0 }
+func (r *requester) begin() { r.moved, r.slot, r.deadline, r.askBy = 0, 0, 0, 0 }
 
 // find returns the region of the peer's domain with a remote key, or nil. Whether it is alive is asked inside the gate.
 func (r *requester) find(key uint64) *region {
@@ -38,10 +40,22 @@ func (r *requester) find(key uint64) *region {
 	}
 	found := r.peer.keys.find(key)
 	if found != nil {
-		r.recent[r.oldest] = found
-		r.oldest = (r.oldest + 1) % len(r.recent)
+		r.remember(found)
 	}
 	return found
+}
+
+func (r *requester) remember(found *region) {
+	r.recent[r.oldest] = found
+	r.oldest = (r.oldest + 1) % len(r.recent)
+}
+
+func (r *requester) forget(key uint64) {
+	for i, known := range r.recent {
+		if known != nil && known.remoteKey == key {
+			r.recent[i] = nil
+		}
+	}
 }
 
 // waiting is a request in the backlog.
@@ -62,6 +76,9 @@ type backlog struct {
 }
 
 func (b *backlog) front() *waiting { return &b.items[b.head] }
+
+// at returns the i-th, counted from the oldest.
+func (b *backlog) at(i int) *waiting { return &b.items[(b.head+i)%len(b.items)] }
 
 func (b *backlog) pop() {
 	b.head = (b.head + 1) % len(b.items)

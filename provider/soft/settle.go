@@ -2,6 +2,7 @@ package soft
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/weft-fabric/weft/verbs/driver"
 )
@@ -10,6 +11,7 @@ import (
 // once. Receives must wait until the peer has left the gate: it may be filling one.
 func (q *QueuePair) settle(l *life) bool {
 	q.flushBacklog(l.unanswered())
+	q.hangUp()
 	if !l.gate.empty() {
 		return false
 	}
@@ -117,8 +119,21 @@ func (q *QueuePair) flushReceive(slot uint32) {
 // retire ends a life that is settled: nobody looks at its words any more but peers that are late.
 func (q *QueuePair) retire(l *life) {
 	q.domain.retire(l)
-	if peer := l.peer.Load(); peer != nil && peer.neighbour != nil {
-		peer.neighbour.retire(q, l)
+	if t := l.tie.Load(); t != nil {
+		t.retire()
+	} else {
+		l.giveLater()
+	}
+}
+
+// giveLater gives the words back when the last peer in this process has forgotten the life.
+func (l *life) giveLater() {
+	if a := l.domain.device.arena; a != nil {
+		order := len(l.order)
+		runtime.AddCleanup(l, func(at [2]ref) {
+			give[end](a, at[0], 1)
+			give[uint32](a, at[1], order)
+		}, [2]ref{l.endRef, l.orderRef})
 	}
 }
 
@@ -127,6 +142,7 @@ func (q *QueuePair) retire(l *life) {
 // hear what became of each.
 func (q *QueuePair) abandon(l *life) {
 	q.flushBacklog(l.unanswered())
+	q.hangUp()
 	q.reap(l)
 	q.flushReceives()
 	q.cq.done.withdraw(q.source)

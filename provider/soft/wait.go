@@ -13,11 +13,12 @@ import (
 // It raises armed, then looks for a reason to stay awake; who has a reason leaves it first, then looks at armed. One of
 // the two notices, so no call is lost.
 type sleeper struct {
-	armed  *atomic.Uint32 // 1: the owner sleeps, or is about to. Peers of other processes see it too
-	called atomic.Bool    // Wake was called and no Wait has ended since
-	signal chan struct{}  // holds one
-	timer  *time.Timer    // the owner's, reused; nil until first needed
-	rests  uint64         // times that the owner has slept; tests tell by it who spins
+	armed  *atomic.Uint32         // 1: the owner sleeps, or is about to. Peers of other processes see it too
+	called atomic.Bool            // Wake was called and no Wait has ended since
+	signal chan struct{}          // holds one
+	timer  *time.Timer            // the owner's, reused; nil until first needed
+	poller atomic.Pointer[poller] // where the owner sleeps instead; nil: the queue has no descriptors to watch
+	rests  uint64                 // times that the owner has slept; tests tell by it who spins
 }
 
 // rouse wakes the sleeper, if it sleeps.
@@ -26,6 +27,9 @@ func (s *sleeper) rouse() {
 		select {
 		case s.signal <- struct{}{}:
 		default:
+		}
+		if p := s.poller.Load(); p != nil {
+			p.rouse()
 		}
 	}
 }
@@ -84,6 +88,8 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 			return nil
 		case next == soon:
 			runtime.Gosched()
+		case now < spinUntil && c.sleep.poller.Load() != nil:
+			runtime.Gosched() // a turn is the only way to look at a socket
 		case now < spinUntil:
 			c.spin(min(next, until, spinUntil))
 		default:
@@ -99,6 +105,9 @@ func (c *CompletionQueue) attend() (next clock.Time, found bool, err error) {
 	}
 	c.turn()
 	next, found = c.next, c.done.count() > 0
+	if p := c.sleep.poller.Load(); p != nil && !found {
+		p.relax()
+	}
 	c.exit()
 	return next, found, nil
 }
@@ -137,8 +146,14 @@ func (c *CompletionQueue) spin(until clock.Time) {
 
 // doze sleeps until a call or the given moment.
 func (c *CompletionQueue) doze(until clock.Time) {
+	p := c.sleep.poller.Load() // before armed: who rouses then sees it too
 	c.sleep.armed.Store(1)
-	if !c.called() {
+	if c.called() {
+	} else if p != nil {
+		c.sleep.rests++
+		p.rest(until)
+		c.device.network.attend.call()
+	} else {
 		c.sleep.rest(until)
 	}
 	c.sleep.armed.Store(0)

@@ -1,0 +1,93 @@
+package soft
+
+import (
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// This file is what a visit to a neighbour does besides: it maps what it needs, and writes down what it will change.
+
+// prepare returns arrived if the visit may begin.
+func (v *visit) prepare() verdict {
+	v.peer.gate.mark = stretch{}
+	r := v.request
+	if !r.Op.HasRemote() || v.total == 0 {
+		return arrived
+	}
+	if v.target == nil || v.target.stale() {
+		if pending := v.fetchTarget(); pending {
+			return v.q.awaitMapping()
+		}
+	}
+	if v.target != nil && r.Op != driver.OpRead && v.target.contains(r.Remote.Address, v.total) {
+		v.peer.gate.mark = stretch{key: v.target.localKey,
+			offset: r.Remote.Address - v.target.base + v.q.requester.moved, length: v.share()}
+	}
+	return arrived
+}
+
+// fetchTarget asks for the memory that the request names.
+func (v *visit) fetchTarget() (pending bool) {
+	me, key := &v.q.requester, v.request.Remote.Key
+	me.forget(key)
+	v.target, pending = v.peer.keys.(*farKeys).fetch(viewKey{0, key}, v.q.bell)
+	if v.target != nil {
+		me.remember(v.target)
+	}
+	return pending
+}
+
+// awaitMapping begins, or goes on with, waiting for a neighbour to say what a key names.
+func (q *QueuePair) awaitMapping() verdict {
+	now := clock.Real.Now()
+	if q.requester.askBy == 0 {
+		q.requester.askBy = now.Add(q.device.config.PeerTimeout)
+	}
+	if now < q.requester.askBy {
+		return unmapped
+	}
+	return verdict(driver.RetryExceeded)
+}
+
+// fill copies the next size bytes of a Send into the spans of a neighbour's receive, one after the other: the gate has
+// room for one stretch.
+func (v *visit) fill(slot uint32, from *pieces, size uint64) verdict {
+	p := v.peer.pool
+	skip := v.q.requester.moved
+	rest := p.more(slot)
+	for span := p.slots[slot].first; size > 0; span, rest = rest[0], rest[1:] {
+		if length := uint64(span.Length); skip < length {
+			part := min(length-skip, size)
+			if ends := v.fillSpan(span, skip, part, from); ends != arrived {
+				return ends
+			}
+			size -= part
+			skip = 0
+		} else {
+			skip -= length
+		}
+		if len(rest) == 0 {
+			break
+		}
+	}
+	return arrived
+}
+
+// fillSpan copies part bytes into a span, from skip on.
+func (v *visit) fillSpan(span driver.Span, skip, part uint64, from *pieces) verdict {
+	r := v.peer.keys.(*farKeys).known[span.Key]
+	offset := span.Address - r.base + skip
+	if !v.peer.gate.reenter(v.mark, stretch{span.Key, offset, part}) {
+		return verdict(driver.RemoteAccess)
+	}
+	v.mark += 2
+	if ends := v.admitted(); ends != arrived {
+		return ends
+	}
+	if !r.allows(0) {
+		return again // closed, or being moved: the next visit finds out which
+	}
+	into := pieces{here: r.bytes[offset:][:part]}
+	stream(&into, from, part)
+	return arrived
+}

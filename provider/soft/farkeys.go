@@ -1,0 +1,230 @@
+package soft
+
+import (
+	"fmt"
+	"runtime"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// farKeys finds the memory of a neighbour's domain, for one queue pair: what is mapped here already, or else it asks. It
+// is guarded by the lock of that queue pair's completion queue.
+type farKeys struct {
+	neighbour *neighbour
+	there     lifeName // the life at the neighbour's that is connected
+	domain    uint64
+	known     map[uint32]*region // by local key
+}
+
+// fetch returns the memory with a remote key (domain 0) or a local one. If it is not known yet, it asks, and b is rung
+// when the answer is there. Nil without pending: there is none, or it cannot be mapped.
+func (k *farKeys) fetch(key viewKey, b *bell) (r *region, pending bool) {
+	n := k.neighbour
+	n.mu.Lock()
+	r = n.views[key]
+	if r != nil && r.stale() {
+		delete(n.views, key)
+		r = nil
+	}
+	refused := n.refused[key]
+	delete(n.refused, key)
+	first := false
+	if r == nil && !refused && !n.gone {
+		first = len(n.asked[key]) == 0
+		n.asked[key] = append(n.asked[key], b)
+		pending = true
+	}
+	n.mu.Unlock()
+	if first {
+		n.say(&note{Kind: noteAsk, There: k.there.note(), Key: key.key, Domain: key.domain}, nil, -1)
+	}
+	return r, pending
+}
+
+// find returns what is known of a remote key.
+func (k *farKeys) find(remoteKey uint64) *region {
+	n := k.neighbour
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.views[viewKey{0, remoteKey}]
+}
+
+// mapped reports whether all spans of a receive can be looked at, or will never be. If not, b is rung when it has changed.
+func (k *farKeys) mapped(first driver.Span, more []driver.Span, b *bell) bool {
+	all := k.mapSpan(first, b)
+	for _, s := range more {
+		all = k.mapSpan(s, b) && all
+	}
+	return all
+}
+
+func (k *farKeys) mapSpan(s driver.Span, b *bell) bool {
+	if s.Length == 0 {
+		return true
+	}
+	if r := k.known[s.Key]; r != nil && !r.stale() {
+		return true
+	}
+	r, pending := k.fetch(viewKey{k.domain, uint64(s.Key)}, b)
+	k.known[s.Key] = r
+	return !pending
+}
+
+func (k *farKeys) cover(first driver.Span, more []driver.Span) (r *region, ok bool) {
+	if r, ok = k.covers(first); !ok {
+		return nil, false
+	}
+	for _, s := range more {
+		if _, ok = k.covers(s); !ok {
+			return nil, false
+		}
+	}
+	return r, true
+}
+
+func (k *farKeys) covers(s driver.Span) (*region, bool) {
+	if s.Length == 0 {
+		return nil, true
+	}
+	r := k.known[s.Key]
+	return r, r != nil && r.isAlive() && r.contains(s.Address, uint64(s.Length))
+}
+
+func (k *farKeys) bytes(s driver.Span) []byte {
+	if s.Length == 0 {
+		return nil
+	}
+	return k.known[s.Key].slice(s.Address, uint64(s.Length))
+}
+
+// takeQuestion answers what memory a key names, if it may be shared.
+func (n *neighbour) takeQuestion(in *note) error {
+	l := n.device.presentLife(in.There.Number)
+	m := &note{Kind: noteRegion, Key: in.Key, Domain: in.Domain}
+	if l == nil || l.tie.Load() == nil || l.tie.Load().neighbour != n { // it was closed, or was never a peer
+		return n.say(m, nil, -1)
+	}
+	r := l.domain.keys.find(in.Key)
+	if in.Domain != 0 {
+		r = l.domain.keys.local(uint32(in.Key))
+	}
+	if r == nil || r.memory.backing == nil {
+		return n.say(m, nil, -1)
+	}
+	return r.memory.show(n, m)
+}
+
+// show tells a neighbour how to map the memory. It keeps the file open meanwhile.
+func (m *Memory) show(n *neighbour, answer *note) error {
+	b, r := m.backing, m.region
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fd < 0 || len(b.extents) > maxExtents {
+		return n.say(answer, nil, -1)
+	}
+	if b.shown == nil {
+		b.shown = make(map[*neighbour]bool)
+	}
+	b.shown[n] = true
+	answer.Found = 1
+	answer.Region = regionNote{Control: uint64(r.at), Serial: r.serial.Load(), Base: r.base, Length: uint64(len(r.bytes)),
+		RemoteKey: r.remoteKey, LocalKey: r.localKey}
+	if b.fragile {
+		answer.Region.Fragile = 1
+	}
+	answer.Domain = m.domain.number
+	answer.Key = r.remoteKey
+	return n.say(answer, b.extents, b.fd)
+}
+
+// takeRegion maps memory that was asked for, and tells those who wait.
+func (n *neighbour) takeRegion(in noteWithFD) error {
+	var r *region
+	if in.Found != 0 && in.fd >= 0 {
+		var err error
+		if r, err = n.mapRegion(&in); err != nil {
+			n.device.config.Log.Warn("map a neighbour's memory", "device", n.device.config.Name, "peer", n.peer.String(),
+				"error", err)
+		}
+	}
+	closeDescriptor(in.fd)
+	keys := []viewKey{{in.Domain, in.Key}}
+	if in.Found != 0 {
+		keys = []viewKey{{0, in.Key}, {in.Domain, uint64(in.Region.LocalKey)}}
+	}
+	var waiting []*bell
+	n.mu.Lock()
+	for _, k := range keys {
+		if r != nil {
+			n.views[k] = r
+		} else if len(n.asked[k]) > 0 {
+			n.refused[k] = true
+		}
+		waiting = append(waiting, n.asked[k]...)
+		delete(n.asked, k)
+	}
+	n.mu.Unlock()
+	for _, b := range waiting {
+		b.ring()
+	}
+	return nil
+}
+
+// mapRegion maps memory of a neighbour. What the neighbour says of it is checked; that the file stays as long as it is, is
+// the seal's business, or else the region is fragile.
+func (n *neighbour) mapRegion(in *noteWithFD) (*region, error) {
+	d := &in.Region
+	if d.Length == 0 || d.Length > maxAlloc || d.Base+d.Length < d.Base || len(in.extents) == 0 {
+		return nil, fmt.Errorf("memory of %d bytes at %#x in %d pieces", d.Length, d.Base, len(in.extents))
+	}
+	if d.Fragile == 0 && !cannotShrink(in.fd) {
+		return nil, errNotSealed
+	}
+	control, err := seeOne[regionControl](n.arena.bytes, ref(d.Control))
+	if err != nil {
+		return nil, err
+	}
+	pages, err := mapExtents(in.fd, wholePages(int(d.Length)), in.extents)
+	if err != nil {
+		return nil, err
+	}
+	r := &region{placedControl: placedControl{control, ref(d.Control)}, bytes: pages[:d.Length], base: d.Base,
+		localKey: d.LocalKey, remoteKey: d.RemoteKey, fragile: d.Fragile != 0, sight: n.arena,
+		mask: serialMask | moving}
+	r.serial.Store(d.Serial)
+	runtime.AddCleanup(r, unmap, pages)
+	return r, nil
+}
+
+// mapExtents maps the first extent, which is all of the memory, and over it those that were moved since.
+func mapExtents(fd, size int, extents []extent) ([]byte, error) {
+	pages, err := mapShared(fd, int64(extents[0].at), size)
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range extents[1:] {
+		if e.offset+e.length < e.offset || e.offset+e.length > uint64(size) {
+			err = fmt.Errorf("a piece of %d bytes at %d in memory of %d", e.length, e.offset, size)
+		} else {
+			err = mapOver(pages[e.offset:][:e.length], fd, int64(e.at))
+		}
+		if err != nil {
+			unix.Munmap(pages)
+			return nil, err
+		}
+	}
+	return pages, nil
+}
+
+// mapOver replaces the pages under b by those of a file.
+func mapOver(b []byte, fd int, at int64) error {
+	_, err := unix.MmapPtr(fd, at, unsafe.Pointer(unsafe.SliceData(b)), uintptr(len(b)), unix.PROT_READ|unix.PROT_WRITE,
+		unix.MAP_SHARED|unix.MAP_FIXED|unix.MAP_NORESERVE)
+	if err != nil {
+		return fmt.Errorf("map %d bytes over others: %w", len(b), err)
+	}
+	return nil
+}

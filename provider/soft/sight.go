@@ -1,0 +1,62 @@
+package soft
+
+import (
+	"runtime"
+	"sync/atomic"
+
+	"golang.org/x/sys/unix"
+)
+
+// sight is the arena of another device, mapped here. Views of lives hold it; when the last of them is gone, the collector
+// unmaps it: nothing else knows when a goroutine looks at a word for the last time.
+type sight struct {
+	bytes []byte
+}
+
+// newSight maps the arena behind a descriptor, and closes that.
+func newSight(fd int) (*sight, error) {
+	defer unix.Close(fd)
+	if !cannotShrink(fd) {
+		return nil, errNotSealed
+	}
+	b, err := mapShared(fd, 0, arenaSize)
+	if err != nil {
+		return nil, err
+	}
+	s := &sight{b}
+	runtime.AddCleanup(s, unmap, b)
+	return s, nil
+}
+
+func unmap(b []byte) { unix.Munmap(b) }
+
+// seer looks at several things in an arena, and remembers what went wrong first.
+type seer struct {
+	arena []byte
+	err   error
+}
+
+func seeOnly[T any](s *seer, at uint64) *T {
+	t, err := seeOne[T](s.arena, ref(at))
+	if err != nil {
+		t = new(T)
+		if s.err == nil {
+			s.err = err
+		}
+	}
+	return t
+}
+
+func seeAll[T any](s *seer, at, n uint64) []T {
+	list, err := seeMany[T](s.arena, ref(at), n)
+	if err != nil && s.err == nil {
+		s.err = err
+	}
+	return list
+}
+
+// alignedWord is one leaf of a readySet, which has a cache line for itself.
+type alignedWord struct {
+	atomic.Uint64
+	_ [56]byte
+}

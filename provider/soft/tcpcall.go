@@ -1,0 +1,97 @@
+package soft
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// tcpCall is a connection on which hello was said. It implements caller.
+type tcpCall struct {
+	device *Device
+	conn   net.Conn // of TCP, of a Unix socket, or of TLS over one of them
+	asked  bool     // the other side has called, and waits for an answer
+	depth  uint32   // of its send queue
+	party  identity // its device
+}
+
+// brief is how long a few bytes may take to a socket that has all its room.
+const brief = time.Second
+
+// meet makes the connection that of q. If that fails, the life is broken: nobody else will call.
+func (c *tcpCall) meet(q *QueuePair, l *life) {
+	if err := c.connect(q, l); err != nil {
+		c.conn.Close()
+		c.device.config.Log.Warn("connect", "device", c.device.config.Name, "queue", q.number, "error", err)
+		l.breakTo(phaseOrphaned)
+	}
+}
+
+func (c *tcpCall) connect(q *QueuePair, l *life) error {
+	p, err := q.cq.needPoller()
+	if err != nil {
+		return err
+	}
+	if c.asked {
+		_ = c.conn.SetWriteDeadline(time.Now().Add(brief))
+		if _, err := c.conn.Write(answerText(uint32(q.config.SendDepth), nil)); err != nil {
+			return err
+		}
+	}
+	s, fd, err := takePipe(c.conn, c.device.config.PeerTimeout)
+	if err != nil {
+		return err
+	}
+	w := &wire{q: q, life: l, poller: p, pipe: s, fd: fd, depth: int(c.depth)}
+	if err := p.add(w); err != nil {
+		s.close()
+		return err
+	}
+	c.device.network.parties.join(c.party, w)
+	c.device.network.attend.begin(c.device)
+	q.wire = w
+	return nil
+}
+
+// refuse tells a caller why it is not met.
+func (c *tcpCall) refuse(why error) {
+	if c.asked {
+		_ = c.conn.SetWriteDeadline(time.Now().Add(brief))
+		_, _ = c.conn.Write(answerText(0, why))
+	}
+	c.conn.Close()
+}
+
+// takeSocket takes the socket out of the hands of package net, and closes what is left there.
+func takeSocket(conn net.Conn, timeout time.Duration) (fd int, err error) {
+	raw, err := conn.(syscall.Conn).SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var failed error
+	err = raw.Control(func(old uintptr) {
+		if fd, failed = unix.FcntlInt(old, unix.F_DUPFD_CLOEXEC, 0); failed == nil {
+			tune(fd, timeout)
+		}
+	})
+	if err = errors.Join(err, failed); err != nil {
+		return 0, noDescriptor("take a socket", err)
+	}
+	if err := conn.Close(); err != nil {
+		unix.Close(fd)
+		return 0, fmt.Errorf("soft: take a socket: %w", err)
+	}
+	return fd, nil
+}
+
+// tune makes a TCP socket send at once, and gives up a peer whose host does not even acknowledge. A Unix socket needs
+// neither, and refuses.
+func tune(fd int, timeout time.Duration) {
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_NODELAY, 1)
+	_ = unix.SetsockoptInt(fd, unix.IPPROTO_TCP, unix.TCP_USER_TIMEOUT, int(timeout.Milliseconds()))
+	_ = unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_KEEPALIVE, 1)
+}
