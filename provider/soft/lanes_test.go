@@ -9,7 +9,7 @@ import (
 )
 
 // built is the lanes that exist; tests of the others are skipped.
-const built = soft.InProcess
+const built = soft.AllLanes
 
 // The TCP lane between devices of one process, where the race detector sees both sides.
 func TestConformanceTCP(t *testing.T) { testGoroutines(t, soft.TCP) }

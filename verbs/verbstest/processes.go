@@ -170,6 +170,9 @@ func (e *processEnd) Signal(s Signal) error {
 	return e.member.cmd.Process.Signal(syscall.SIGCONT)
 }
 
+// patience is how long a process may take to stop. Only a hang takes so long.
+const patience = 20 * time.Second
+
 // awaitStop waits until every thread of the process has stopped.
 func (e *processEnd) awaitStop() error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Microsecond) {
