@@ -31,6 +31,7 @@ type Device struct {
 	arena      *arena        // nil: no neighbours
 	controls   controlWords  // of the regions of its domains
 	neighbours neighbours
+	resources  resources // of theirs
 	meetings   meetings // of queue pairs with peers of other processes
 	network    network
 	dialled    string // what peers dial to reach the TCP lane; empty: they cannot
@@ -124,6 +125,8 @@ func (d *Device) Close() error {
 	d.network.close()
 	d.meetings.close()
 	d.neighbours.close()
+	d.resources.close()
+	d.arena.close(d.config.Lanes.has(InProcess))
 	d.network.attend.close()
 	d.nic.close()
 	return nil

@@ -2,7 +2,6 @@ package soft
 
 import (
 	"fmt"
-	"runtime"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -195,7 +194,7 @@ func (n *neighbour) mapRegion(in *noteWithFD) (*region, error) {
 		localKey: d.LocalKey, remoteKey: d.RemoteKey, fragile: d.Fragile != 0, sight: n.arena,
 		mask: serialMask | moving}
 	r.serial.Store(d.Serial)
-	runtime.AddCleanup(r, unmap, pages)
+	hold(&n.device.resources, r, pages, -1)
 	return r, nil
 }
 

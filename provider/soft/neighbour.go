@@ -180,7 +180,7 @@ func (n *neighbour) lose(why error) {
 		ties = append(ties, t)
 	}
 	waiting := n.asked
-	n.asked, n.views = nil, nil
+	n.asked, n.views, n.wakers = nil, nil, nil
 	n.mu.Unlock()
 	n.device.forgetNeighbour(n)
 	if len(ties) > 0 {

@@ -224,7 +224,7 @@ func (n *neighbour) takeHello(called *identity) error {
 		closeDescriptor(in.fd)
 		return fmt.Errorf("a note of kind %d from device %v to %v instead of a hello", in.Kind, n.peer, in.There.name())
 	}
-	n.arena, err = newSight(in.fd)
+	n.arena, err = newSight(&n.device.resources, in.fd)
 	return err
 }
 

@@ -2,6 +2,7 @@ package soft
 
 import (
 	"fmt"
+	"runtime"
 	"sync"
 	"unsafe"
 
@@ -43,15 +44,25 @@ func newArena() (*arena, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("soft: memory for shared queues: %w", err)
 	}
-	return &arena{fd: fd, bytes: b, next: 1 << blockBits}, nil // nothing lies at 0
+	a := &arena{fd: fd, bytes: b, next: 1 << blockBits} // nothing lies at 0
+	return a, nil
 }
 
-func (a *arena) close() {
-	if a != nil {
-		unix.Munmap(a.bytes)
-		unix.Close(a.fd)
+// close frees the file and, unless lives of other devices of this process may still look at it, the memory. Otherwise the
+// collector does, when the last of them is forgotten.
+func (a *arena) close(watched bool) {
+	if a == nil {
+		return
+	}
+	unix.Close(a.fd)
+	if watched {
+		runtime.AddCleanup(a, unmap, a.bytes)
+	} else {
+		unmap(a.bytes)
 	}
 }
+
+func unmap(b []byte) { unix.Munmap(b) }
 
 // sizeBits returns the logarithm of the block that size bytes take.
 func sizeBits(size uint64) int { return max(logarithm(size), blockBits) }

@@ -1,20 +1,18 @@
 package soft
 
 import (
-	"runtime"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
 
-// sight is the arena of another device, mapped here. Views of lives hold it; when the last of them is gone, the collector
-// unmaps it: nothing else knows when a goroutine looks at a word for the last time.
+// sight is the arena of another device, mapped here. Views of lives hold it.
 type sight struct {
 	bytes []byte
 }
 
 // newSight maps the arena behind a descriptor, and closes that.
-func newSight(fd int) (*sight, error) {
+func newSight(rs *resources, fd int) (*sight, error) {
 	defer unix.Close(fd)
 	if !cannotShrink(fd) {
 		return nil, errNotSealed
@@ -24,11 +22,9 @@ func newSight(fd int) (*sight, error) {
 		return nil, err
 	}
 	s := &sight{b}
-	runtime.AddCleanup(s, unmap, b)
+	hold(rs, s, b, -1)
 	return s, nil
 }
-
-func unmap(b []byte) { unix.Munmap(b) }
 
 // seer looks at several things in an arena, and remembers what went wrong first.
 type seer struct {

@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"cmp"
 	"fmt"
 
 	"golang.org/x/sys/unix"
@@ -159,7 +160,8 @@ func (n *neighbour) see(in noteWithFD) (*life, error) {
 	return l, nil
 }
 
-// waker writes the descriptor that a sleeping completion queue of another process waits for.
+// waker writes the descriptor that a sleeping completion queue of another process waits for. The collector closes it: whoever
+// rings may do so when the neighbour is long gone.
 type waker struct{ fd int }
 
 // waker returns the one for the completion queue whose words lie at r, and takes fd over. One is kept for each
@@ -167,11 +169,12 @@ type waker struct{ fd int }
 func (n *neighbour) waker(r ref, fd int) *waker {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if w := n.wakers[r]; w != nil {
+	if w := n.wakers[r]; w != nil || n.gone {
 		closeDescriptor(fd)
-		return w
+		return cmp.Or(w, &waker{-1})
 	}
 	w := &waker{fd}
+	hold(&n.device.resources, w, nil, fd)
 	n.wakers[r] = w
 	return w
 }
