@@ -56,7 +56,7 @@ func newRoot(out, errs io.Writer) *cobra.Command {
 		Use:   "weft",
 		Short: "RDMA communication for Go: a software NIC and a simulator",
 		Long: `Weft is an RDMA communication stack: one library, one binary. The same protocol code runs on a software NIC that
-needs no hardware and in a deterministic simulator; shared memory, TCP and real NICs are to follow.`,
+needs no hardware (within a process, in shared memory, over TCP) and in a deterministic simulator; real NICs are to follow.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -68,7 +68,7 @@ needs no hardware and in a deterministic simulator; shared memory, TCP and real 
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; '%s --help' lists the flags", err, cmd.CommandPath())}
 	})
-	root.AddCommand(newVersion(), newDemo())
+	root.AddCommand(newVersion(), newDemo(), newPerf(), newDoctor())
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultCompletionCmd("completion")
 	beStrict(root)

@@ -4,13 +4,19 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"strings"
 	"testing"
 
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(asCommand) != "" {
+		main() // exits
+	}
+	leaktest.Main(m)
+}
 
 // weft runs one command line.
 func weft(args ...string) (status int, out, errs string) {
@@ -28,7 +34,7 @@ func TestExitStatus(t *testing.T) {
 		{"", 0, "Available Commands"},
 		{"--help", 0, "deterministic simulator"},
 		{"version", 0, "weft unreleased"},
-		{"version --json", 0, `"providers":["inproc","sim"]`},
+		{"version --json", 0, `"providers":["inproc","shm","tcp","sim"]`},
 		{"--version", 0, "weft version unreleased"},
 		{"help demo", 0, "Bob writes into alice's memory"},
 		{"help", 0, "Available Commands"},

@@ -38,5 +38,6 @@ type versionReport struct {
 }
 
 func describeVersion() versionReport {
-	return versionReport{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, []string{"inproc", "sim"}}
+	providers := append(providerNames()[1:], "sim") // without auto, which is a choice of them
+	return versionReport{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, providers}
 }

@@ -1,7 +1,6 @@
 package soft
 
 import (
-	"maps"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -124,10 +123,12 @@ func (a *attendant) lookRound() (busy bool) {
 func (a *attendant) refresh() {
 	d := a.device
 	d.mu.RLock()
-	all := slices.Collect(maps.Keys(d.queues))
-	d.mu.RUnlock()
-	a.queues = slices.DeleteFunc(a.queues, func(q *attended) bool { return !slices.Contains(all, q.queue) })
-	for _, c := range all {
+	defer d.mu.RUnlock()
+	a.queues = slices.DeleteFunc(a.queues, func(q *attended) bool {
+		_, open := d.queues[q.queue]
+		return !open
+	})
+	for c := range d.queues {
 		if c.sleep.poller.Load() != nil && !slices.ContainsFunc(a.queues, func(q *attended) bool { return q.queue == c }) {
 			a.queues = append(a.queues, &attended{queue: c})
 		}
@@ -162,7 +163,7 @@ func (a *attendant) watch(q *attended, p *poller, want bool) {
 		op = unix.EPOLL_CTL_ADD
 	}
 	slot := int32(slices.Index(a.queues, q))
-	if a.set.control(op, p.set, unix.EPOLLIN, slot) == nil {
+	if watchFD(a.set.set, op, p.set, unix.EPOLLIN, slot) == nil {
 		q.watched = want
 	}
 }

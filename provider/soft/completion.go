@@ -24,6 +24,7 @@ type CompletionQueue struct {
 	mu     sync.Mutex // guards everything down to the next blank line, and the queue pairs that report here
 	locks  uint64     // times that mu was taken on the data path
 	turns  uint64     // calls by the owner: how the device's goroutine knows that it is there
+	looked uint64     // the call, by number, in which Poll last looked at sockets
 	users  int        // queue pairs
 	owing  int        // queue pairs with requests that are not carried out yet
 	gone   error      // why the queue can no longer be used; nil: it can
@@ -48,8 +49,15 @@ func (c *CompletionQueue) Poll(into []driver.Completion) (int, error) {
 	if err := c.enter(); err != nil {
 		return 0, err
 	}
-	c.turn()
+	if c.done.count() == 0 { // else there is enough to do, and the next call looks
+		c.look()
+		c.looked = c.turns
+	}
+	c.work()
 	n := c.done.pop(into)
+	if p := c.sleep.poller.Load(); p != nil {
+		p.awake()
+	}
 	c.exit()
 	return n, nil
 }
@@ -125,14 +133,23 @@ func (c *CompletionQueue) kill() {
 	c.sleep.wake()
 }
 
-// turn does the NIC's work that can be done now: for the queue pairs that were rung or have something unfinished, one
-// quantum each.
+// turn does the NIC's work that can be done now.
 func (c *CompletionQueue) turn() {
-	if c.ready.summary.Load() != 0 {
-		c.ready.collect((*QueuePair).enlist)
-	}
+	c.look()
+	c.work()
+}
+
+// look gives the queue pairs whose sockets may have something a part in the turn.
+func (c *CompletionQueue) look() {
 	if p := c.sleep.poller.Load(); p != nil {
 		p.look()
+	}
+}
+
+// work is a turn for the queue pairs that were rung or have something unfinished, one quantum each.
+func (c *CompletionQueue) work() {
+	if c.ready.summary.Load() != 0 {
+		c.ready.collect((*QueuePair).enlist)
 	}
 	c.next = clock.Never
 	if len(c.fences) > 0 {

@@ -158,7 +158,7 @@ func (q *QueuePair) SetAccess(tag driver.Tag, access driver.Access) error {
 // turnGrants reports, in order, the changes of access that have come into force, and says whether all have.
 func (q *QueuePair) turnGrants(l *life) bool {
 	c := &q.controls
-	for len(c.grants) > 0 && l.gate.passed(c.grants[0].seen) {
+	for len(c.grants) > 0 && l.left(c.grants[0].seen) {
 		q.reportControl(c.grants[0].tag, driver.OpQueueAccess, driver.OK)
 		c.grants = c.grants[1:]
 	}

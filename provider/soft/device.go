@@ -32,7 +32,7 @@ type Device struct {
 	controls   controlWords  // of the regions of its domains
 	neighbours neighbours
 	resources  resources // of theirs
-	meetings   meetings // of queue pairs with peers of other processes
+	meetings   meetings  // of queue pairs with peers of other processes
 	network    network
 	dialled    string // what peers dial to reach the TCP lane; empty: they cannot
 
@@ -121,6 +121,7 @@ func (d *Device) Close() error {
 	if err := d.close(); err != nil {
 		return err
 	}
+	d.neighbours.sayBye()
 	d.neighbours.hangUp()
 	d.network.close()
 	d.meetings.close()

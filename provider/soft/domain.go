@@ -96,6 +96,7 @@ func (d *Domain) adopt(b, pages []byte, file *backing, access driver.Access) (dr
 		d.drop()
 		return nil, err
 	}
+	d.offer(m)
 	return m, nil
 }
 
@@ -162,7 +163,7 @@ func (d *Domain) visitors() []visitor {
 	defer d.mu.Unlock()
 	var inside []visitor
 	for _, l := range d.lives {
-		inside = l.gate.addVisitor(inside)
+		inside = l.addVisitor(inside)
 	}
 	return inside
 }
@@ -174,9 +175,9 @@ func (d *Domain) everybody() []visitor {
 	defer d.mu.Unlock()
 	var inside []visitor
 	for _, l := range d.lives {
-		inside = l.gate.addVisitor(inside)
+		inside = l.addVisitor(inside)
 		if p := l.peer.Load(); p != nil && p.neighbour == nil {
-			inside = p.gate.addVisitor(inside)
+			inside = p.addVisitor(inside)
 		}
 	}
 	return inside

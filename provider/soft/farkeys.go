@@ -129,7 +129,7 @@ func (m *Memory) show(n *neighbour, answer *note) error {
 	}
 	b.shown[n] = true
 	answer.Found = 1
-	answer.Region = regionNote{Control: uint64(r.at), Serial: r.serial.Load(), Base: r.base, Length: uint64(len(r.bytes)),
+	answer.Region = regionNote{Control: uint64(r.at), Serial: r.word.Load() & (serialMask | generationMask), Base: r.base, Length: uint64(len(r.bytes)),
 		RemoteKey: r.remoteKey, LocalKey: r.localKey}
 	if b.fragile {
 		answer.Region.Fragile = 1
@@ -137,6 +137,40 @@ func (m *Memory) show(n *neighbour, answer *note) error {
 	answer.Domain = m.domain.number
 	answer.Key = r.remoteKey
 	return n.say(answer, b.extents, b.fd)
+}
+
+// maxOffers is how much is shown without being asked: the memory of a domain to a new neighbour, or new memory to the
+// neighbours of its domain. What was shown can be used even if its owner is stopped by then; the rest is shown at its first
+// use.
+const maxOffers = 16
+
+// offerAll shows a new peer of the domain some of its memory. If it cannot be told, it is gone.
+func (d *Domain) offerAll(n *neighbour) {
+	for _, r := range d.keys.some(maxOffers) {
+		if r.memory.backing != nil && r.memory.show(n, &note{Kind: noteRegion}) != nil {
+			return
+		}
+	}
+}
+
+// offer shows new memory to some neighbours that its domain is tied to.
+func (d *Domain) offer(m *Memory) {
+	if m.backing == nil {
+		return
+	}
+	seen := make(map[*neighbour]bool)
+	d.mu.Lock()
+	for _, l := range d.lives {
+		if t := l.tie.Load(); t != nil && len(seen) < maxOffers {
+			seen[t.neighbour] = true
+		}
+	}
+	d.mu.Unlock()
+	for n := range seen {
+		if err := m.show(n, &note{Kind: noteRegion}); err != nil {
+			d.device.config.Log.Debug("offer memory", "error", err)
+		}
+	}
 }
 
 // takeRegion maps memory that was asked for, and tells those who wait.
@@ -192,8 +226,7 @@ func (n *neighbour) mapRegion(in *noteWithFD) (*region, error) {
 	}
 	r := &region{placedControl: placedControl{control, ref(d.Control)}, bytes: pages[:d.Length], base: d.Base,
 		localKey: d.LocalKey, remoteKey: d.RemoteKey, fragile: d.Fragile != 0, sight: n.arena,
-		mask: serialMask | moving}
-	r.serial.Store(d.Serial)
+		mask: serialMask | generationMask | moving, serial: d.Serial}
 	hold(&n.device.resources, r, pages, -1)
 	return r, nil
 }

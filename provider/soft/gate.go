@@ -67,25 +67,25 @@ func (g *gate) passed(seen uint64) bool { return seen%2 == 0 || g.slot.Load() !=
 // empty reports whether nobody is inside.
 func (g *gate) empty() bool { return g.slot.Load()%2 == 0 }
 
-// awaitPassed waits until everybody who is inside now has left. That takes no longer than copying one quantum.
-func (g *gate) awaitPassed() { visitor{g, g.look()}.awaitLeft() }
-
 // visitor is somebody who was seen inside a gate.
 type visitor struct {
-	gate *gate
+	life *life // whose gate it is
 	seen uint64
 }
 
 // addVisitor adds whoever is inside to list. Most gates are empty most of the time.
-func (g *gate) addVisitor(list []visitor) []visitor {
-	if seen := g.look(); !g.passed(seen) {
-		list = append(list, visitor{g, seen})
+func (l *life) addVisitor(list []visitor) []visitor {
+	if seen := l.gate.look(); !l.gate.passed(seen) {
+		list = append(list, visitor{l, seen})
 	}
 	return list
 }
 
-// left reports whether the visitor has.
-func (v visitor) left() bool { return v.gate.passed(v.seen) }
+// left reports whether the visitor has, or was put out.
+func (v visitor) left() bool { return v.life.left(v.seen) }
+
+// gone reports whether the visitor has left.
+func (v visitor) gone() bool { return v.life.gate.passed(v.seen) }
 
 func (v visitor) awaitLeft() {
 	for !v.left() {

@@ -127,6 +127,19 @@ func (t *keyTable) find(remoteKey uint64) *region {
 	return t.regions[remoteKey]
 }
 
+// some returns at most n regions.
+func (t *keyTable) some(n int) (list []*region) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.regions {
+		if len(list) == n {
+			break
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
 // local returns the region with a local key, or nil.
 func (t *keyTable) local(key uint32) *region {
 	tenants := *t.tenants.Load()

@@ -88,7 +88,7 @@ func listen(scheme, at string) (net.Listener, error) {
 func isStale(path string) bool {
 	c, err := net.DialTimeout("unix", path, helloPatience)
 	if err == nil {
-		c.Close()
+		_ = c.Close()
 	}
 	return errors.Is(err, unix.ECONNREFUSED)
 }
@@ -107,12 +107,12 @@ func (n *network) hangUp() {
 	if n.listener == nil {
 		return
 	}
-	n.listener.Close()
+	_ = n.listener.Close()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.closed = true
 	for _, c := range n.callers {
-		c.Close()
+		_ = c.Close()
 	}
 }
 
@@ -138,10 +138,10 @@ func (n *network) admit(c net.Conn) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.closed {
-		c.Close()
+		_ = c.Close()
 	}
 	if len(n.callers) == maxStrangers {
-		n.callers[0].Close()
+		_ = n.callers[0].Close()
 		n.callers = n.callers[1:]
 	}
 	n.callers = append(n.callers, c)
@@ -165,7 +165,7 @@ func (d *Device) runHello(c net.Conn) {
 	_ = c.SetDeadline(time.Now().Add(helloPatience))
 	t, err := d.serveTLS(c)
 	if err != nil {
-		c.Close()
+		_ = c.Close()
 		d.config.Log.Warn("hello", "device", d.config.Name, "from", c.RemoteAddr().String(), "error", err)
 		return
 	}
@@ -196,7 +196,7 @@ func (d *Device) dialTCP(ctx context.Context, l *life, a address) (caller, error
 	defer stop()
 	call, err := d.sayHello(ctx, c, l, a)
 	if err != nil {
-		c.Close()
+		_ = c.Close()
 		return nil, fmt.Errorf("call %s: %w", a.tcp, err)
 	}
 	return call, nil

@@ -28,8 +28,7 @@ func newMemory(d *Domain, b, pages []byte, file *backing, access driver.Access) 
 	}
 	m := &Memory{domain: d, pages: pages, backing: file}
 	r := &region{placedControl: control, bytes: b, base: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))), memory: m, mask: serialMask,
-		fragile: file != nil && file.fragile}
-	r.serial.Store(serial)
+		serial: serial, fragile: file != nil && file.fragile}
 	m.region = r
 	if err := d.keys.add(r); err != nil {
 		d.device.controls.give(control)

@@ -8,6 +8,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/clock"
 )
 
 // neighbour is a device of another process of this user on this host, or of this process, with which this one shares
@@ -21,6 +23,7 @@ type neighbour struct {
 	pid    *processHandle
 	arena  *sight // the peer's
 	ended  chan struct{}
+	left   bool // it has said goodbye; its goroutine's
 
 	sending sync.Mutex
 	mu      sync.Mutex // guards what follows
@@ -45,6 +48,10 @@ type tie struct {
 	view      *life // nil: not connected yet
 	answer    chan noteWithFD
 	letGo     [2]bool // here, there
+
+	standing sync.Mutex // guards what follows: who stands inside the gate, and since when
+	seen     uint64
+	since    clock.Time
 }
 
 // noteWithFD is a note that has come, with the descriptor that came along or -1.
@@ -163,6 +170,9 @@ func (n *neighbour) take(in noteWithFD) error {
 		delete(n.views, viewKey{0, in.Key})
 		delete(n.views, viewKey{in.Domain, uint64(in.Region.LocalKey)})
 		n.mu.Unlock()
+	case noteBye:
+		n.left = true
+		return errHungUp
 	default:
 		return fmt.Errorf("a note of unknown kind %d", in.Kind)
 	}
@@ -172,7 +182,7 @@ func (n *neighbour) take(in noteWithFD) error {
 // lose ends everything with a neighbour that is gone, has hung up or talks nonsense.
 func (n *neighbour) lose(why error) {
 	n.conn.Close()
-	dead := n.pid.hasEnded()
+	dead := n.left || !n.device.neighbours.closing.Load() && n.hasTies() && n.pid.hasEnded()
 	n.mu.Lock()
 	n.gone = true
 	ties := make([]*tie, 0, len(n.ties))
@@ -197,6 +207,12 @@ func (n *neighbour) lose(why error) {
 	}
 	n.pid.close()
 	close(n.ended)
+}
+
+func (n *neighbour) hasTies() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.ties) > 0
 }
 
 // cut breaks a connection whose other side is gone. If that process is dead, it is inside the gate no more.
@@ -255,6 +271,7 @@ func (d *Device) dialShared(ctx context.Context, l *life, a address) (caller, er
 	if t == nil {
 		return nil, errHungUp
 	}
+	l.domain.offerAll(n)
 	m := &note{Kind: noteCall, Here: t.at.here.note(), There: t.at.there.note(), Life: l.describe()}
 	if err := n.say(m, nil, l.bell.cq.wakeDescriptor()); err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,7 @@ type neighbours struct {
 	listener *net.UnixListener // nil: the device has no such lane
 	serving  sync.WaitGroup    // goroutines of the listener and of the neighbours
 	greeting chan struct{}     // holds one for each caller whose hello is awaited
+	closing  atomic.Bool       // the device hangs up: nobody need find out why the others do
 
 	mu    sync.Mutex
 	known map[identity]*meetingPoint
@@ -57,12 +59,24 @@ func (ns *neighbours) hangUp() {
 	if ns.listener == nil {
 		return
 	}
+	ns.closing.Store(true)
 	ns.listener.Close()
 	ns.mu.Lock()
 	defer ns.mu.Unlock()
 	for _, p := range ns.known {
 		if p.neighbour != nil {
 			p.conn.Close()
+		}
+	}
+}
+
+// sayBye tells the neighbours that all queue pairs of the device are closed.
+func (ns *neighbours) sayBye() {
+	ns.mu.Lock()
+	defer ns.mu.Unlock()
+	for _, p := range ns.known {
+		if p.neighbour != nil {
+			p.say(&note{Kind: noteBye}, nil, -1)
 		}
 	}
 }

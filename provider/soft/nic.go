@@ -10,6 +10,9 @@ import (
 // patience is how long the owner of a completion queue may stay away before the device's goroutine works in its place.
 const patience = 200 * time.Microsecond
 
+// neighbourly is how long what a neighbour has done may go unnoticed while the owner is away and owes requests.
+const neighbourly = time.Millisecond
+
 // nic is the device's own goroutine, for what owners leave behind. It is started when first needed. It watches the
 // completion queues that owe requests, and works for those whose owner has not called for a while. What else may be
 // unfinished only ends in completions, which nobody sees before the owner calls.
@@ -153,6 +156,9 @@ func (w *watch) work(now clock.Time) bool {
 	w.at = c.next
 	if !absent && (c.next == soon || c.ready.summary.Load() != 0) {
 		w.at = now.Add(patience)
+	}
+	if c.device.arena != nil { // neighbours ring, but know nobody here to call
+		w.at = min(w.at, now.Add(neighbourly))
 	}
 	return true
 }

@@ -40,6 +40,7 @@ const (
 	noteAsk                        // what is the memory with Key, of the domain of There?
 	noteRegion                     // the answer; with the file's descriptor
 	noteClosed                     // the memory with Key is closed
+	noteBye                        // the device is closed: nothing of it looks here any more
 )
 
 type noteName struct {

@@ -13,6 +13,8 @@ type pipe interface {
 	// readv fills the pieces in their order. At the end of the stream it returns 0 and no error.
 	readv(into []iovec) (int, syscall.Errno)
 	writev(from []iovec) (int, syscall.Errno)
+	// clean reports whether nothing of what was written still waits for room. It tries to write that.
+	clean() bool
 	// finish ends this side's half of the stream, behind what was written.
 	finish()
 	close()
@@ -89,6 +91,8 @@ func call(trap, a, b, c uintptr, long bool) (int, syscall.Errno) {
 	}
 	return int(n), 0
 }
+
+func (s *socket) clean() bool { return true }
 
 func (s *socket) finish() { _ = unix.Shutdown(s.fd, unix.SHUT_WR) }
 

@@ -20,17 +20,22 @@ const few = 4
 // poller is how a completion queue knows what its sockets, and peers of other processes, have for it, and where its owner
 // sleeps meanwhile. A queue gets one with its first socket, or when shared memory asks for its wakeFD.
 //
-// It is an epoll set with an event descriptor in it. The set is itself watched by Go's netpoller, so that the sleeping
-// goroutine takes no thread, and is woken by a scheduler that spins for a moment before it sleeps: a blocking epoll_wait
-// would take twice as long.
+// It is an epoll set of sockets inside a second one, the bed, which also has an event descriptor in it. The bed is itself
+// watched by Go's netpoller, so that the sleeping goroutine takes no thread, and is woken by a scheduler that spins for a
+// moment before it sleeps: a blocking epoll_wait would take twice as long. While nobody sleeps, the bed does not watch the
+// set: otherwise every message to a polling owner would wake an idle thread of the scheduler.
 type poller struct {
-	set    int // epoll
+	set    int // epoll, of sockets
+	bed    int // epoll, of set, while somebody sleeps, and of event
 	event  int // eventfd: who writes to it wakes the owner
 	file   *os.File
 	raw    syscall.RawConn
 	ready  func(uintptr) bool // kept, because a method value would be allocated at every sleep
 	dated  bool               // the file has a deadline
-	found  [1]unix.EpollEvent // the sleeper's own: only that there is something matters
+	rested bool               // the sleeper has looked round, and sleeps, or has slept
+	armed  bool               // the bed watches the set; the owner's
+	looks  int                // of the owner, since it slept
+	peeked unix.EpollEvent    // the sleeper's own: only that there is something matters
 	events [64]unix.EpollEvent
 
 	wires   []*wire // by the number that the kernel knows them by; nil: vacant
@@ -47,57 +52,55 @@ type poller struct {
 // inputSize is how much of a message may be copied once more: what came together with its header.
 const inputSize = 4 << 10
 
-// eventSlot is the number of the event descriptor in the set.
+// eventSlot is the number of the event descriptor in the bed.
 const eventSlot = -1
 
 func newPoller() (*poller, error) {
-	set, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
-	if err != nil {
-		return nil, noDescriptor("make an epoll set", err)
-	}
-	event, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	if err != nil {
-		unix.Close(set)
-		return nil, noDescriptor("make an event descriptor", err)
-	}
-	p := &poller{set: set, event: event}
-	p.ready = p.hasSome
-	if err := p.watchSet(); err != nil {
-		unix.Close(event)
-		return nil, err
+	p := &poller{set: -1, bed: -1, event: -1}
+	p.ready = p.wakes
+	if err := p.make(); err != nil {
+		p.close()
+		return nil, noDescriptor("make a place to sleep", err)
 	}
 	return p, nil
 }
 
-// watchSet puts the event descriptor into the set, and the set into the hands of the netpoller. If that fails, the set is
-// closed.
-func (p *poller) watchSet() error {
-	if err := p.control(unix.EPOLL_CTL_ADD, p.event, unix.EPOLLIN, eventSlot); err != nil {
-		unix.Close(p.set)
+// make opens the descriptors, and puts the bed into the hands of the netpoller.
+func (p *poller) make() (err error) {
+	if p.set, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
 		return err
 	}
-	if err := unix.SetNonblock(p.set, true); err != nil {
-		unix.Close(p.set)
-		return fmt.Errorf("soft: epoll set: %w", err)
+	if p.event, err = unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK); err != nil {
+		return err
 	}
-	p.file = os.NewFile(uintptr(p.set), "epoll")
-	raw, err := p.file.SyscallConn()
-	if err == nil {
-		err = p.file.SetReadDeadline(time.Time{})
+	if p.bed, err = unix.EpollCreate1(unix.EPOLL_CLOEXEC); err != nil {
+		return err
 	}
+	err = errors.Join(watchFD(p.bed, unix.EPOLL_CTL_ADD, p.event, unix.EPOLLIN, eventSlot),
+		watchFD(p.bed, unix.EPOLL_CTL_ADD, p.set, 0, 0), unix.SetNonblock(p.bed, true))
 	if err != nil {
-		p.file.Close()
-		return fmt.Errorf("soft: epoll set: %w", err)
+		return err
 	}
-	p.raw = raw
-	return nil
+	p.file = os.NewFile(uintptr(p.bed), "epoll")
+	if p.raw, err = p.file.SyscallConn(); err != nil {
+		return err
+	}
+	return p.file.SetReadDeadline(time.Time{})
 }
 
 // close frees the descriptors. Nobody sleeps here any more.
 func (p *poller) close() {
 	p.closeWires()
-	unix.Close(p.event)
-	p.file.Close()
+	for _, fd := range []int{p.set, p.event} {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+	if p.file != nil {
+		_ = p.file.Close()
+	} else if p.bed >= 0 {
+		_ = unix.Close(p.bed)
+	}
 }
 
 // closeWires drops all connections without a word.
@@ -118,9 +121,10 @@ func noDescriptor(what string, err error) error {
 	return fmt.Errorf("soft: %s: %w", what, err)
 }
 
-func (p *poller) control(op, fd int, events uint32, slot int32) error {
+// watchFD changes what an epoll set watches a descriptor for.
+func watchFD(set, op, fd int, events uint32, slot int32) error {
 	event := unix.EpollEvent{Events: events, Fd: slot}
-	if err := unix.EpollCtl(p.set, op, fd, &event); err != nil {
+	if err := unix.EpollCtl(set, op, fd, &event); err != nil {
 		return fmt.Errorf("soft: watch a descriptor: %w", err)
 	}
 	return nil
@@ -133,7 +137,7 @@ func (p *poller) add(w *wire) error {
 		p.vacant = append(p.vacant, int32(len(p.wires)-1))
 	}
 	slot := p.vacant[len(p.vacant)-1]
-	if err := p.control(unix.EPOLL_CTL_ADD, w.fd, unix.EPOLLIN|unix.EPOLLRDHUP, slot); err != nil {
+	if err := watchFD(p.set, unix.EPOLL_CTL_ADD, w.fd, unix.EPOLLIN|unix.EPOLLRDHUP, slot); err != nil {
 		return err
 	}
 	p.vacant = p.vacant[:len(p.vacant)-1]
@@ -160,7 +164,7 @@ func (p *poller) await(w *wire, writable bool) {
 		events |= unix.EPOLLOUT
 	}
 	w.awaited = writable
-	if err := p.control(unix.EPOLL_CTL_MOD, w.fd, events, w.slot); err != nil {
+	if err := watchFD(p.set, unix.EPOLL_CTL_MOD, w.fd, events, w.slot); err != nil {
 		w.sever(err)
 	}
 }
@@ -178,21 +182,18 @@ func (p *poller) look() {
 		}
 		return
 	}
-	for i := range p.events[:p.wait(p.events[:])] {
+	for i := range p.events[:p.wait()] {
 		event := &p.events[i]
-		if event.Fd == eventSlot {
-			continue
-		}
 		if w := p.wires[event.Fd]; w != nil {
 			w.call(event.Events&^unix.EPOLLOUT != 0)
 		}
 	}
 }
 
-// wait asks the kernel, without waiting at all.
-func (p *poller) wait(events []unix.EpollEvent) int {
-	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.set),
-		uintptr(unsafe.Pointer(unsafe.SliceData(events))), uintptr(len(events)), 0, 0, 0)
+// wait asks the kernel which sockets have something, without waiting at all.
+func (p *poller) wait() int {
+	n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.set), uintptr(unsafe.Pointer(&p.events)),
+		uintptr(len(p.events)), 0, 0, 0)
 	if errno != 0 {
 		return 0
 	}
@@ -228,19 +229,46 @@ func (p *poller) rest(until clock.Time) {
 		}
 		_ = p.file.SetReadDeadline(at)
 	}
+	p.rested, p.looks = false, 0
 	_ = p.raw.Read(p.ready)
 }
 
-// hasSome reports whether there is something in the set, and forgets that the owner was called.
-func (p *poller) hasSome(uintptr) bool {
-	if p.wait(p.found[:]) == 0 {
-		return false
+// wakes is asked twice by the netpoller: before the sleep, when it sees to it that nothing that has happened by now, or
+// happens from now on, goes unnoticed, and after it.
+func (p *poller) wakes(uintptr) bool {
+	if p.rested {
+		return true
 	}
-	if p.found[0].Fd == eventSlot {
+	p.rested = true
+	p.arm(true)
+	n, _, _ := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.bed), uintptr(unsafe.Pointer(&p.peeked)), 1, 0, 0, 0)
+	if n == 1 && p.peeked.Fd == eventSlot {
 		var count [8]byte
 		_, _ = unix.Read(p.event, count[:])
 	}
-	return true
+	return n == 1
+}
+
+// awake is called when the owner looks at its sockets itself. If it does so again and again, it polls: then the bed stops
+// to watch them. An owner that sleeps between its looks is spared that: changing it costs two system calls for each sleep.
+func (p *poller) awake() {
+	const polling = 16
+	if p.looks++; p.looks > polling {
+		p.arm(false)
+	}
+}
+
+// arm sets whether the bed watches the sockets.
+func (p *poller) arm(want bool) {
+	if p.armed == want {
+		return
+	}
+	p.armed = want
+	var events uint32
+	if want {
+		events = unix.EPOLLIN
+	}
+	_ = watchFD(p.bed, unix.EPOLL_CTL_MOD, p.set, events, 0)
 }
 
 // wakeFD returns a descriptor that wakes the owner of the queue when 8 bytes are written to it, for peers of other

@@ -188,7 +188,7 @@ func (q *QueuePair) Close() error {
 	}
 	l := q.life.Load()
 	l.finish()
-	l.gate.awaitPassed()
+	l.awaitLeft()
 	q.abandon(l)
 	q.retire(l)
 	q.device.forgetPair(q)

@@ -7,12 +7,15 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// The bits of a region's control word above those of driver.Access. Above them is the serial number.
+// The bits of a region's control word above those of driver.Access. Above them are a generation, which changes when pages
+// are moved, and a serial number.
 const (
-	alive      = 1 << 8 // Close clears it
-	moving     = 1 << 9 // its pages are being moved: peers of other processes must wait
-	serialBits = 16
-	serialMask = 1<<64 - 1<<serialBits
+	alive          = 1 << 8 // Close clears it
+	moving         = 1 << 9 // its pages are being moved: peers of other processes must wait
+	generationBits = 16
+	serialBits     = 32
+	serialMask     = 1<<64 - 1<<serialBits
+	generationMask = 1<<serialBits - 1<<generationBits
 )
 
 // regionControl is what requesters ask inside the gate. Like an end it has no Go pointers.
@@ -20,11 +23,11 @@ type regionControl struct {
 	word atomic.Uint64
 }
 
-// change replaces the lower bits of the word, and leaves the serial number and moving alone. Nothing revives the dead.
+// change replaces access and alive, and leaves the rest alone. Nothing revives the dead.
 func (c *regionControl) change(lower uint64) {
 	for {
 		seen := c.word.Load()
-		kept := seen&^(1<<serialBits-1) | seen&moving
+		kept := seen & (serialMask | generationMask | moving)
 		if seen&alive == 0 || c.word.CompareAndSwap(seen, kept|lower) {
 			return
 		}
@@ -53,21 +56,10 @@ func (w *controlWords) take(a *arena, access driver.Access) (c placedControl, se
 	} else if c.regionControl, c.at, err = placeOne[regionControl](a); err != nil {
 		return c, 0, err
 	}
-	serial = w.nextSerial()
+	w.serial += 1 << serialBits
+	serial = w.serial
 	c.word.Store(serial | alive | uint64(access))
 	return c, serial, nil
-}
-
-func (w *controlWords) nextSerial() uint64 {
-	w.serial += 1 << serialBits
-	return w.serial
-}
-
-// renew gives a region that has moved another serial number.
-func (w *controlWords) renew() uint64 {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return w.nextSerial()
 }
 
 func (w *controlWords) give(c placedControl) {
@@ -81,7 +73,7 @@ func (w *controlWords) give(c placedControl) {
 // the control word tells it the rest. Its local key does come back (keys.go), and is looked up every time.
 type region struct {
 	placedControl
-	serial    atomic.Uint64 // what the control word must show; of a region of this process it changes when pages move
+	serial    uint64 // what the control word must show; in a view with the generation
 	bytes     []byte
 	base      uint64 // address of the first byte, as its owner counts
 	localKey  uint32
@@ -93,19 +85,18 @@ type region struct {
 }
 
 // stale reports whether a view shows pages that were moved, or memory that is long gone.
-func (r *region) stale() bool { return (r.word.Load()^r.serial.Load())>>serialBits != 0 }
+func (r *region) stale() bool { return (r.word.Load()^r.serial)>>generationBits != 0 }
 
 // allows reports whether the region is alive and grants all of want.
 func (r *region) allows(want driver.Access) bool {
 	word := r.word.Load()
-	need := r.serial.Load() | alive | uint64(want)
+	need := r.serial | alive | uint64(want)
 	return word&(need|r.mask) == need
 }
 
 // isAlive reports whether the region is alive, be it moving or not.
 func (r *region) isAlive() bool {
-	want := r.serial.Load() | alive
-	return r.word.Load()&(serialMask|alive) == want
+	return r.word.Load()&(serialMask|alive) == r.serial&serialMask|alive
 }
 
 // contains reports whether n bytes from an address lie inside. It is exact for all 64-bit values.

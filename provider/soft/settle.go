@@ -12,7 +12,7 @@ import (
 func (q *QueuePair) settle(l *life) bool {
 	q.flushBacklog(l.unanswered())
 	q.hangUp()
-	if !l.gate.empty() {
+	if !l.left(l.gate.look()) {
 		return false
 	}
 	q.reap(l)

@@ -25,7 +25,7 @@ const brief = time.Second
 // meet makes the connection that of q. If that fails, the life is broken: nobody else will call.
 func (c *tcpCall) meet(q *QueuePair, l *life) {
 	if err := c.connect(q, l); err != nil {
-		c.conn.Close()
+		_ = c.conn.Close()
 		c.device.config.Log.Warn("connect", "device", c.device.config.Name, "queue", q.number, "error", err)
 		l.breakTo(phaseOrphaned)
 	}
@@ -47,13 +47,10 @@ func (c *tcpCall) connect(q *QueuePair, l *life) error {
 		return err
 	}
 	w := &wire{q: q, life: l, poller: p, pipe: s, fd: fd, depth: int(c.depth)}
-	if err := p.add(w); err != nil {
+	if err := w.begin(c.party); err != nil {
 		s.close()
 		return err
 	}
-	c.device.network.parties.join(c.party, w)
-	c.device.network.attend.begin(c.device)
-	q.wire = w
 	return nil
 }
 
@@ -63,7 +60,7 @@ func (c *tcpCall) refuse(why error) {
 		_ = c.conn.SetWriteDeadline(time.Now().Add(brief))
 		_, _ = c.conn.Write(answerText(0, why))
 	}
-	c.conn.Close()
+	_ = c.conn.Close()
 }
 
 // takeSocket takes the socket out of the hands of package net, and closes what is left there.
@@ -82,7 +79,7 @@ func takeSocket(conn net.Conn, timeout time.Duration) (fd int, err error) {
 		return 0, noDescriptor("take a socket", err)
 	}
 	if err := conn.Close(); err != nil {
-		unix.Close(fd)
+		_ = unix.Close(fd)
 		return 0, fmt.Errorf("soft: take a socket: %w", err)
 	}
 	return fd, nil

@@ -103,7 +103,11 @@ func (c *sharedCall) accept(l *life, view *life) bool {
 		return false
 	}
 	m := &note{Kind: noteAccept, Here: at.here.note(), There: at.there.note(), Life: l.describe()}
-	return n.say(m, nil, l.bell.cq.wakeDescriptor()) == nil
+	if n.say(m, nil, l.bell.cq.wakeDescriptor()) != nil {
+		return false
+	}
+	l.domain.offerAll(n)
+	return true
 }
 
 func (c *sharedCall) refuse(why error) {

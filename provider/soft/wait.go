@@ -78,7 +78,7 @@ func (c *CompletionQueue) Wake() { c.sleep.wake() }
 func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 	spinUntil := clock.Real.Now().Add(spin)
 	for {
-		next, found, err := c.attend()
+		next, found, sockets, err := c.attend()
 		if found || err != nil {
 			return err
 		}
@@ -88,7 +88,7 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 			return nil
 		case next == soon:
 			runtime.Gosched()
-		case now < spinUntil && c.sleep.poller.Load() != nil:
+		case now < spinUntil && sockets:
 			runtime.Gosched() // a turn is the only way to look at a socket
 		case now < spinUntil:
 			c.spin(min(next, until, spinUntil))
@@ -98,18 +98,24 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 	}
 }
 
-// attend takes a turn, and says when the next one is due and whether there are completions to poll.
-func (c *CompletionQueue) attend() (next clock.Time, found bool, err error) {
+// attend takes a turn, and says when the next one is due, whether there are completions to poll, and whether there are
+// sockets.
+func (c *CompletionQueue) attend() (next clock.Time, found, sockets bool, err error) {
 	if err := c.enter(); err != nil {
-		return 0, false, err
+		return 0, false, false, err
 	}
-	c.turn()
+	if c.looked != c.turns-1 { // else Poll has just looked, and who sleeps looks once more
+		c.look()
+	}
+	c.work()
 	next, found = c.next, c.done.count() > 0
-	if p := c.sleep.poller.Load(); p != nil && !found {
+	if p := c.sleep.poller.Load(); p != nil {
 		p.relax()
+		p.awake()
+		sockets = p.open > 0
 	}
 	c.exit()
-	return next, found, nil
+	return next, found, sockets, nil
 }
 
 // wakeForDone tells the owner about completions that the device's goroutine has found for it. The owner may spin or

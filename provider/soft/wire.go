@@ -26,14 +26,14 @@ type wire struct {
 	left   uint64 // what was left in the gate when somebody was last there
 	depth  int    // of the peer's send queue: how many of its requests may be under way
 
-	called  bool // has a part in the turn that begins
-	legible bool // there may be something to read
-	awaited bool // the kernel was asked to report when there is room to write
-	blocked bool // there was no room to write
-	mute    bool // writing has failed: what the peer has sent is still read
-	closed  bool
-	leaving bool       // the queue pair is done with it: the peer only has to hear the last word
-	until   clock.Time // when leaving ends
+	legible  bool // there may be something to read
+	awaited  bool // the kernel was asked to report when there is room to write
+	blocked  bool // there was no room to write
+	mute     bool // writing has failed: what the peer has sent is still read
+	closed   bool
+	leaving  bool       // the queue pair is done with it: the peer only has to hear the last word
+	until    clock.Time // when leaving ends
+	finished bool       // leaving, and this side's half of the stream has ended
 
 	rest  [headerSize]byte // of what was read: the front of a header, or of the last word of a write
 	kept  int              // bytes in rest
@@ -58,6 +58,18 @@ var (
 	errSilent = errors.New("the peer is silent")
 )
 
+// begin makes the wire that of its queue pair, with a peer that is a queue pair of the device named party.
+func (w *wire) begin(party identity) error {
+	if err := w.poller.add(w); err != nil {
+		return err
+	}
+	n := &w.q.device.network
+	n.parties.join(party, w)
+	n.attend.begin(w.q.device)
+	w.q.wire = w
+	return nil
+}
+
 // call gives the queue pair a part in the turn that begins.
 func (w *wire) call(legible bool) {
 	w.legible = w.legible || legible
@@ -72,13 +84,15 @@ func (w *wire) call(legible bool) {
 // turn does what can be done now: read, then write, at most a quantum each. It says when it wants the next turn, and
 // whether there is nothing to do before the socket, or a bell, calls.
 func (w *wire) turn() (next clock.Time, idle bool) {
+	if w.ackDue() {
+		w.out.turns++
+	}
 	if w.legible {
 		w.legible = w.receive()
 	}
 	if w.life.phase() != phaseReady {
 		return soon, false
 	}
-	w.out.turns++
 	if w.starving && clock.Real.Now() >= w.q.requester.deadline {
 		w.end(driver.ReceiverNotReady)
 		return soon, false
@@ -149,14 +163,16 @@ func (q *QueuePair) hangUp() {
 	w.leaving = true
 	w.poller.leaving++
 	w.until = clock.Real.Now().Add(q.device.config.PeerTimeout)
-	w.pipe.finish()
-	w.legible = true
 	w.linger()
 }
 
 // linger reads, for nobody, what the peer still sends. If the socket were closed before that, the kernel would drop what
 // the peer has not heard yet.
 func (w *wire) linger() {
+	if !w.finished && w.pipe.clean() {
+		w.finished = true
+		w.pipe.finish()
+	}
 	spare := [1]iovec{iovecOf(w.poller.bin())}
 	for range 64 {
 		n, errno := w.pipe.readv(spare[:])

@@ -24,7 +24,9 @@ func (w *wire) send() clock.Time {
 	if w.mute {
 		return clock.Never
 	}
-	w.blocked = false
+	if w.blocked = !w.pipe.clean(); w.blocked {
+		return clock.Never
+	}
 	for budget := quantum; budget > 0; {
 		next, n := w.write()
 		if n == 0 || w.blocked || w.life.phase() != phaseReady {
@@ -53,7 +55,7 @@ func (w *wire) write() (next clock.Time, n int) {
 		return clock.Never, 0
 	}
 	w.poller.moved += uint64(n)
-	w.blocked = n < b.size
+	w.blocked = n < b.size || !w.pipe.clean()
 	w.out.answers = !w.out.answers
 	w.settleBatch(b, n)
 	return clock.Never, n

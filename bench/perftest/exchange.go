@@ -1,0 +1,123 @@
+package perftest
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/connect"
+)
+
+// Exchange is how the sides talk beside the queue pairs: each gives a card and gets the other's. A connect.Session is
+// one.
+type Exchange interface {
+	Swap(ctx context.Context, mine connect.Card) (theirs connect.Card, err error)
+}
+
+// note is what a side says in a round, apart from addresses and spans.
+type note struct {
+	Failed string `json:"failed,omitempty"` // the side gives up, and why
+	Plan   *Plan  `json:"plan,omitempty"`   // the client's
+	Last   bool   `json:"last,omitempty"`   // the client's: there will be no further run
+	CPU    int64  `json:"cpu_ns,omitempty"` // the server's, for a run
+	Wrong  string `json:"wrong,omitempty"`  // the server's: which bytes are not as they must be
+	Sum    uint64 `json:"sum,omitempty"`    // the server's: all words that atomics have changed, added up
+}
+
+// stepTime bounds a round. Both sides come to it at about the same time; filling and comparing memory is between.
+const stepTime = 30 * time.Second
+
+// talk is a side's end of the exchange.
+type talk struct{ exchange Exchange }
+
+// round swaps notes, and fails if the peer has failed. It goes on after ctx is done, because an interrupted client still
+// says good-bye.
+func (t talk) round(ctx context.Context, step string, mine note) (note, error) {
+	_, theirs, err := t.cards(ctx, connect.Card{Step: step}, mine)
+	return theirs, err
+}
+
+func (t talk) cards(ctx context.Context, mine connect.Card, said note) (theirs connect.Card, heard note, err error) {
+	if mine.Note, err = json.Marshal(said); err != nil {
+		return theirs, heard, err
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTime)
+	defer cancel()
+	if theirs, err = t.exchange.Swap(ctx, mine); err != nil {
+		return theirs, heard, err
+	}
+	if err := json.Unmarshal(theirs.Note, &heard); err != nil {
+		return theirs, heard, fmt.Errorf("%s: the peer's note cannot be read (is it of another version?): %w", mine.Step, err)
+	}
+	if heard.Failed != "" {
+		return theirs, heard, fmt.Errorf("the peer: %s", heard.Failed)
+	}
+	return theirs, heard, nil
+}
+
+// both joins two errors, of which each may be nil, in one line.
+func both(a, b error) error {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return fmt.Errorf("%w; %w", a, b)
+}
+
+// text is the message of an error, or nothing.
+func text(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Pipe is one end of an Exchange within a process.
+type Pipe struct {
+	send    chan<- connect.Card
+	receive <-chan connect.Card
+	closed  chan struct{} // of both ends
+	once    *sync.Once    // of both ends
+}
+
+// ErrPipeClosed is what a Swap fails with after Close of either end.
+var ErrPipeClosed = errors.New("the other side has ended")
+
+// NewPipe makes two ends that are connected.
+func NewPipe() (a, b *Pipe) {
+	forth, back := make(chan connect.Card, 1), make(chan connect.Card, 1)
+	closed, once := make(chan struct{}), &sync.Once{}
+	return &Pipe{forth, back, closed, once}, &Pipe{back, forth, closed, once}
+}
+
+// Close ends the pipe for both ends.
+func (p *Pipe) Close() { p.once.Do(func() { close(p.closed) }) }
+
+// Swap implements Exchange.
+func (p *Pipe) Swap(ctx context.Context, mine connect.Card) (theirs connect.Card, err error) {
+	select {
+	case p.send <- mine:
+	case <-p.closed:
+		return theirs, ErrPipeClosed
+	case <-ctx.Done():
+		return theirs, ctx.Err()
+	}
+	select {
+	case theirs = <-p.receive:
+		return theirs, nil
+	default:
+	}
+	select {
+	case theirs = <-p.receive:
+		return theirs, nil
+	case <-p.closed:
+		return theirs, ErrPipeClosed
+	case <-ctx.Done():
+		return theirs, ctx.Err()
+	}
+}

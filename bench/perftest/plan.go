@@ -1,0 +1,148 @@
+package perftest
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/weft-fabric/weft/internal/units"
+)
+
+// Plan says what is measured, and how. The client has it, and tells the server.
+type Plan struct {
+	Operations []Operation   `json:"operations"`
+	Measures   []Measure     `json:"measures"`
+	Sizes      []units.Size  `json:"sizes"`       // bytes of a message; the atomics always have 8
+	Depth      int           `json:"depth"`       // requests outstanding on a queue pair, at most
+	List       int           `json:"list"`        // requests handed to the NIC at a time
+	QuietEvery int           `json:"quiet_every"` // one in so many requests is reported, the others are Quiet
+	Pairs      int           `json:"pairs"`       // queue pairs, divided among the threads
+	Threads    int           `json:"threads"`     // of either side, each with a completion queue of its own
+	Iterations int64         `json:"iterations"`  // messages of each thread; 0: Duration counts
+	Duration   time.Duration `json:"duration_ns"` // of each run
+	WarmUp     time.Duration `json:"warm_up_ns"`  // before each run; at least one message is sent
+	Batch      int           `json:"batch"`       // messages of a latency sample; 0: enough for a microsecond
+	Wait       Wait          `json:"wait"`
+}
+
+// Limits of a plan.
+const (
+	MaxSize    = 64 * units.MiB
+	MaxPairs   = 10_000
+	MaxThreads = 256
+	maxRuns    = 10_000
+	maxBatch   = 1 << 20
+	maxTime    = 24 * time.Hour
+	maxMemory  = 4 << 30 // of either side, in bytes
+	maxPosted  = 1 << 21 // requests of all pairs
+)
+
+// ErrPlan is what a plan that cannot be carried out fails with.
+var ErrPlan = errors.New("cannot be measured")
+
+// Validate says what is wrong with the plan. Words are those of the command's flags.
+func (p *Plan) Validate() error {
+	for _, limit := range []struct {
+		name               string
+		value, least, most int64
+	}{
+		{"threads", int64(p.Threads), 1, MaxThreads},
+		{"pairs", int64(p.Pairs), int64(p.Threads), MaxPairs},
+		{"depth", int64(p.Depth), 1, 1 << 14},
+		{"list", int64(p.List), 1, int64(p.Depth)},
+		{"quiet-every", int64(p.QuietEvery), 1, int64(p.Depth)},
+		{"batch", int64(p.Batch), 0, maxBatch},
+	} {
+		if limit.value < limit.least || limit.value > limit.most {
+			return fmt.Errorf("%s %d %w: it is between %d and %d", limit.name, limit.value, ErrPlan, limit.least, limit.most)
+		}
+	}
+	if p.Pairs*p.Depth > maxPosted {
+		return fmt.Errorf("%d pairs of depth %d %w: lower one of them, to at most %d requests together", p.Pairs, p.Depth, ErrPlan,
+			maxPosted)
+	}
+	if err := p.validateTimes(); err != nil {
+		return err
+	}
+	return p.validateRuns()
+}
+
+func (p *Plan) validateTimes() error {
+	switch {
+	case p.Iterations < 0:
+		return fmt.Errorf("iterations %d %w: there is at least 1", p.Iterations, ErrPlan)
+	case p.Iterations == 0 && (p.Duration <= 0 || p.Duration > maxTime):
+		return fmt.Errorf("duration %v %w: it is above 0 and at most %v", p.Duration, ErrPlan, maxTime)
+	case p.WarmUp < 0 || p.WarmUp > maxTime:
+		return fmt.Errorf("warm-up %v %w: it is between 0 and %v", p.WarmUp, ErrPlan, maxTime)
+	}
+	return nil
+}
+
+func (p *Plan) validateRuns() error {
+	if len(p.Operations)*len(p.Measures)*len(p.Sizes) == 0 {
+		return fmt.Errorf("a plan without operation, measure or size %w", ErrPlan)
+	}
+	if n := len(p.Operations) * len(p.Measures) * len(p.Sizes); n > maxRuns {
+		return fmt.Errorf("%d runs %w: name fewer sizes, at most %d runs", n, ErrPlan, maxRuns)
+	}
+	for _, size := range p.Sizes {
+		if size < 1 || size > MaxSize {
+			return fmt.Errorf("size %v %w: a message has 1 B to %v", size, ErrPlan, MaxSize)
+		}
+	}
+	if need := 2 * int64(p.Pairs) * int64(p.slot()); need > maxMemory {
+		return fmt.Errorf("%d pairs with messages of %v %w: they need %v of memory on either side, at most %v; lower pairs or size",
+			p.Pairs, slices.Max(p.Sizes), ErrPlan, units.Size(need), units.Size(maxMemory))
+	}
+	return p.validateWait()
+}
+
+func (p *Plan) validateWait() error {
+	if p.Wait != Polling && slices.Contains(p.Operations, Write) && slices.Contains(p.Measures, Latency) {
+		return fmt.Errorf("write latency with wait %v %w: a Write wakes nobody, so it is polled for; take writeimm or send, or wait polling",
+			p.Wait, ErrPlan)
+	}
+	return nil
+}
+
+// Run is one row of the result: one operation, measured in one way, with one size.
+type Run struct {
+	Operation Operation  `json:"operation"`
+	Measure   Measure    `json:"measure"`
+	Size      units.Size `json:"size_bytes"`
+}
+
+// Runs are the runs of the plan in their order: operation by operation, first latency, then bandwidth, by size.
+func (p *Plan) Runs() []Run {
+	var runs []Run
+	for _, operation := range p.Operations {
+		sizes := p.Sizes
+		if operation.Atomic() {
+			sizes = []units.Size{wordBytes}
+		}
+		for _, measure := range p.Measures {
+			for _, size := range sizes {
+				runs = append(runs, Run{operation, measure, size})
+			}
+		}
+	}
+	return runs
+}
+
+// slot is how many bytes a queue pair has for incoming messages, and as many for outgoing ones.
+func (p *Plan) slot() int {
+	const line, page = 64, 4096
+	size := int(max(wordBytes, slices.Max(p.Sizes)))
+	if size >= page {
+		return (size + page - 1) / page * page
+	}
+	return (size + line - 1) / line * line
+}
+
+// maxInFlight bounds the bytes outstanding on a queue pair, so that a run with large messages can end in time.
+const maxInFlight = 256 * units.MiB
+
+// window is how many requests of a run may be outstanding on a queue pair.
+func (p *Plan) window(r Run) int { return min(p.Depth, max(2, int(maxInFlight/r.Size))) }

@@ -1,0 +1,135 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+)
+
+// health is how something is.
+type health string
+
+const (
+	ok      health = "ok"
+	warning health = "warning" // works, but not as well as it could
+	problem health = "problem" // something cannot be used
+)
+
+// finding is one line of what the doctor says.
+type finding struct {
+	Name  string `json:"name"`
+	State health `json:"state"`
+	Text  string `json:"text"`
+	Fix   string `json:"fix,omitempty"` // what to do, as exactly as can be said
+}
+
+// doctorReport is what weft doctor tells programs.
+type doctorReport struct {
+	Version     string    `json:"weft"`
+	Usable      bool      `json:"usable"`
+	SameHost    choice    `json:"same_host"`
+	AnotherHost choice    `json:"another_host"`
+	Providers   []finding `json:"providers"`
+	System      []finding `json:"system"`
+}
+
+// choice is which provider will be used, and why.
+type choice struct {
+	Provider string `json:"provider"` // empty: none
+	Why      string `json:"why"`
+}
+
+// errUnusable is the doctor's worst finding.
+var errUnusable = errors.New("nothing is usable: see the problems above")
+
+func newDoctor() *cobra.Command {
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Look at what this machine has, what will be used, and what to fix",
+		Long: `Tries every provider by a real write, looks at the limits and the kernel features that they need, and says what will be
+used and why. Each line is ok, a warning (it works, but not as well as it could) or a problem, with what to do.
+Exit status 0 if something is usable, 1 if nothing is.`,
+		Args: noMore,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return printDoctor(cmd.OutOrStdout(), examine(cmd.Context()), asJSON)
+		},
+	}
+	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
+	return cmd
+}
+
+// examine looks at everything.
+func examine(ctx context.Context) doctorReport {
+	r := doctorReport{Version: version, Providers: examineLanes(ctx)}
+	r.SameHost, r.AnotherHost = chooseLanes(r.Providers, os.Getenv("WEFT_PROVIDER"))
+	for _, f := range r.Providers {
+		r.Usable = r.Usable || f.State == ok
+	}
+	devices := rdmaDevices(infinibandFolder)
+	r.Providers = append(r.Providers, examineRDMA(devices))
+	for _, look := range []func() finding{examineKernel, examineCores, examineQuota, examineFiles,
+		func() finding { return examineMemlock(len(devices) > 0) }, examineMemfd, examineUserfault, examineAbstract,
+		func() finding { return examineLoopback("loopback IPv4", "tcp4", "127.0.0.1:0") },
+		func() finding { return examineLoopback("loopback IPv6", "tcp6", "[::1]:0") }, examineHugePages} {
+		r.System = append(r.System, look())
+	}
+	return r
+}
+
+func printDoctor(out io.Writer, r doctorReport, asJSON bool) error {
+	if asJSON {
+		if err := json.NewEncoder(out).Encode(r); err != nil {
+			return err
+		}
+	} else if err := printReport(out, r); err != nil {
+		return err
+	}
+	if !r.Usable {
+		return errUnusable
+	}
+	return nil
+}
+
+func printReport(out io.Writer, r doctorReport) error {
+	t := &teller{out: out}
+	t.printf("Providers\n")
+	printFindings(t, r.Providers)
+	t.printf("\nWhat will be used\n")
+	t.printf("  to this host     %-8s %s\n", orNone(r.SameHost.Provider), r.SameHost.Why)
+	t.printf("  to another host  %-8s %s\n", orNone(r.AnotherHost.Provider), r.AnotherHost.Why)
+	t.printf("\nThe system\n")
+	printFindings(t, r.System)
+	return t.err
+}
+
+func printFindings(t *teller, findings []finding) {
+	for _, f := range findings {
+		t.printf("  %-8s %-16s %s\n", f.State, f.Name, f.Text)
+		if f.Fix != "" {
+			t.printf("  %-8s %-16s fix: %s\n", "", "", f.Fix)
+		}
+	}
+}
+
+func orNone(name string) string {
+	if name == "" {
+		return "none"
+	}
+	return name
+}
+
+// good and its siblings make findings.
+func good(name, format string, args ...any) finding {
+	return finding{Name: name, State: ok, Text: fmt.Sprintf(format, args...)}
+}
+
+func (f finding) but(state health, fix string) finding {
+	f.State, f.Fix = state, fix
+	return f
+}

@@ -1,0 +1,130 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/weft-fabric/weft/connect"
+)
+
+func TestDoctor(t *testing.T) {
+	status, out, errs := weft("doctor")
+	if status != 0 || errs != "" {
+		t.Fatalf("status %d, %s%s", status, out, errs)
+	}
+	for _, want := range []string{"Providers\n", "ok       inproc", "ok       shm", "ok       tcp", "rdma", "What will be used\n", "to this host     shm", "to another host  tcp",
+		"kernel", "cores", "CPU quota", "open files", "locked memory", "memfd and seals", "userfaultfd", "abstract socket", "loopback IPv4",
+		"loopback IPv6", "huge pages"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestDoctorSpeaksJSON(t *testing.T) {
+	status, out, errs := weft("doctor", "--json")
+	var r doctorReport
+	if err := json.Unmarshal([]byte(out), &r); err != nil || status != 0 || errs != "" {
+		t.Fatalf("status %d, %v in %s%s", status, err, out, errs)
+	}
+	if !r.Usable || r.Version == "" || r.SameHost.Why == "" || r.AnotherHost.Why == "" {
+		t.Errorf("%+v", r)
+	}
+	for _, f := range append(r.Providers, r.System...) {
+		switch {
+		case f.Name == "" || f.Text == "":
+			t.Errorf("an empty finding: %+v", f)
+		case f.State != ok && f.Fix == "", f.State == problem && strings.Contains(f.Text, "\n"):
+			t.Errorf("a finding without a remedy, or of several lines: %+v", f)
+		}
+	}
+}
+
+func TestDoctorWithNothingUsable(t *testing.T) {
+	var out strings.Builder
+	for _, asJSON := range []bool{false, true} {
+		if err := printDoctor(&out, doctorReport{}, asJSON); err == nil {
+			t.Error("it is content with nothing")
+		}
+	}
+}
+
+func TestChooseLanes(t *testing.T) {
+	find := func(states ...health) (found []finding) {
+		for i, s := range states {
+			found = append(found, finding{Name: lanes[i].name, State: s})
+		}
+		return found
+	}
+	for _, c := range []struct {
+		tried       []finding
+		asked       string
+		here, there string
+		why         string // of the choice for this host
+	}{
+		{find(ok, ok, ok), "", "shm", "tcp", "the best that works"},
+		{find(ok, problem, ok), "auto", "tcp", "tcp", "the best that works"},
+		{find(ok, ok, problem), "", "shm", "", "the best that works"},
+		{find(ok, problem, problem), "", "", "", "no lane that reaches there works"},
+		{find(ok, ok, ok), "tcp", "tcp", "tcp", "WEFT_PROVIDER asks for it"},
+		{find(ok, ok, ok), "warp", "", "", `WEFT_PROVIDER "warp": there are auto`},
+	} {
+		here, there := chooseLanes(c.tried, c.asked)
+		if here.Provider != c.here || there.Provider != c.there || !strings.Contains(here.Why, c.why) {
+			t.Errorf("%+v: %+v and %+v", c, here, there)
+		}
+	}
+	if lanes[0].reach != connect.SameProcess {
+		t.Error("the first lane is not the one within a process")
+	}
+}
+
+func TestRDMADevices(t *testing.T) {
+	folder := t.TempDir()
+	if f := examineRDMA(rdmaDevices(filepath.Join(folder, "none"))); f.State != ok {
+		t.Errorf("without RDMA: %+v", f)
+	}
+	for _, name := range []string{"mlx5_0", "rxe0"} {
+		if err := os.Mkdir(filepath.Join(folder, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if f := examineRDMA(rdmaDevices(folder)); f.State != warning || !strings.Contains(f.Text, "mlx5_0, rxe0") {
+		t.Errorf("with two devices: %+v", f)
+	}
+}
+
+func TestCPUQuota(t *testing.T) {
+	root := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		path := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if cores, found := cpuQuota("0::/a/b\n", root); found {
+		t.Errorf("a limit of %v out of nothing", cores)
+	}
+	write("cpu/cpu.cfs_quota_us", "150000\n")
+	write("cpu/cpu.cfs_period_us", "100000\n")
+	if cores, found := cpuQuota("4:cpu:/x\n", root); !found || cores != 1.5 {
+		t.Errorf("version 1: %v, %v", cores, found)
+	}
+	write("a/cpu.max", "50000 100000\n")
+	write("a/b/cpu.max", "max 100000\n")
+	if cores, found := cpuQuota("0::/a/b\n", root); !found || cores != 0.5 {
+		t.Errorf("the parent's: %v, %v", cores, found)
+	}
+	for _, text := range []string{"", "max 100000", "-1 100000", "5", "5 0", "x y", "NaN 1", "1 2 3"} {
+		if cores, found := parseQuota(text); found {
+			t.Errorf("%q is a limit of %v", text, cores)
+		}
+	}
+}

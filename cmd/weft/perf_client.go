@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+
+	"github.com/weft-fabric/weft/bench/perftest"
+	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// measured runs a client and prints what it measures, also if it is interrupted.
+func (s *perfSettings) measured(ctx context.Context, work func(context.Context, *meter) error) error {
+	m := newMeter(s)
+	err := work(ctx, m)
+	return isUsage(errors.Join(err, m.finish(err)))
+}
+
+// connectOptions says who this process is, and what it can use.
+func (s *perfSettings) connectOptions() connect.Options {
+	return connect.Options{Name: "weft perf", Version: version, Offers: s.provider.offers(), Plain: s.plain}
+}
+
+// dialServer measures with a server. Wait says that the server may not listen yet.
+func dialServer(ctx context.Context, s *perfSettings, m *meter, address string, wait bool) (err error) {
+	options := s.connectOptions()
+	options.Wait = wait
+	session, err := connect.Dial(ctx, address, options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, session.Close()) }()
+	lane, err := laneNamed(session.Agreed().Provider)
+	if err != nil {
+		return err
+	}
+	if err := lane.checkFiles(s.plan.Pairs); err != nil {
+		return err
+	}
+	var reason lastReason
+	device, err := lane.open(session, s.plain, &reason)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, device.Close()) }()
+	m.meet(lane, session.Peer().String())
+	side := perftest.Side{Device: device, Exchange: session, Served: lane.served, Cores: s.cores}
+	err = reason.explain(m.run(ctx, side, s.plan))
+	if errors.Is(err, perftest.ErrConnect) && s.provider.lane == "auto" && lane.name != "tcp" {
+		return fmt.Errorf("%w; try --provider tcp, and weft doctor", err)
+	}
+	return err
+}
+
+// measureInProcess has both sides in this process.
+func measureInProcess(ctx context.Context, s *perfSettings, m *meter) error {
+	clientCores, serverCores := s.share()
+	return withinProcess(ctx, lanes[0], serverCores, func(side perftest.Side) error {
+		side.Cores = clientCores
+		m.meet(lanes[0], "this process")
+		return m.run(ctx, side, s.plan)
+	})
+}
+
+// withinProcess gives measure a server in this process that is reached by a lane.
+func withinProcess(ctx context.Context, l lane, serverCores []int, measure func(perftest.Side) error) (err error) {
+	reason := &lastReason{}
+	var devices [2]*verbs.Device
+	for i := range devices {
+		if devices[i], err = l.open(nil, false, reason); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, devices[i].Close()) }()
+	}
+	here, there := perftest.NewPipe()
+	server := perftest.Server{Side: perftest.Side{Device: devices[1], Exchange: there, Served: l.served, Cores: serverCores,
+		Together: true}}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(context.WithoutCancel(ctx)) }()
+	err = measure(perftest.Side{Device: devices[0], Exchange: here, Served: l.served, Together: true})
+	here.Close()
+	if failed := <-ended; err == nil {
+		return failed
+	}
+	return reason.explain(err) // which says what the server said, too
+}
+
+// measureWithChild starts a server as a child of this process, and measures with it.
+func measureWithChild(ctx context.Context, s *perfSettings, m *meter) error {
+	address := fmt.Sprintf("unix:@weft-perf-%d-%s", os.Getpid(), rand.Text())
+	child, err := startChild(s, address)
+	if err != nil {
+		return err
+	}
+	dialing, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	go child.runWait(cancel)
+	clientCores, _ := s.share()
+	client := *s
+	client.cores = clientCores
+	err = dialServer(dialing, &client, m, address, true)
+	failed := child.end()
+	if isInterrupt(err) && ctx.Err() == nil {
+		return failed // the child ended by itself, and that is why the client has given up
+	}
+	return err
+}
+
+// perfChild is the server of --local. It ends when its standard input does: also if this process is killed.
+type perfChild struct {
+	command *exec.Cmd
+	input   interface{ Close() error }
+	said    bytes.Buffer // on standard error
+	ended   chan error   // gets what became of it, once
+}
+
+func startChild(s *perfSettings, address string) (*perfChild, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, fmt.Errorf("find this program, to start the server: %w", err)
+	}
+	args := []string{"perf", "--serve=" + address, "--child", "--json", "--provider", s.provider.lane}
+	if _, cores := s.share(); len(cores) > 0 {
+		args = append(args, "--pin", joinCores(cores))
+	}
+	c := &perfChild{command: exec.Command(self, args...), ended: make(chan error, 1)}
+	// In a group of its own it does not get the terminal's Ctrl-C, and can answer until the client has ended.
+	c.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	c.command.Stderr = &c.said
+	if c.input, err = c.command.StdinPipe(); err != nil {
+		return nil, err
+	}
+	if err := c.command.Start(); err != nil {
+		return nil, fmt.Errorf("start the server: %w", err)
+	}
+	return c, nil
+}
+
+// runWait waits for the child's end, and tells whoever measures with it. It ends when the child does; end sees to that.
+func (c *perfChild) runWait(failed context.CancelCauseFunc) {
+	err := c.command.Wait()
+	if text := strings.TrimSpace(c.said.String()); err != nil && text != "" {
+		err = errors.New("the server: " + strings.TrimPrefix(text, "weft: "))
+	}
+	if err != nil {
+		failed(err)
+	}
+	c.ended <- err
+}
+
+// end tells the child to end, and waits for it.
+func (c *perfChild) end() error {
+	_ = c.input.Close() // it may have ended
+	return <-c.ended
+}
+
+func joinCores(cores []int) string {
+	var words []string
+	for _, core := range cores {
+		words = append(words, strconv.Itoa(core))
+	}
+	return strings.Join(words, ",")
+}

@@ -1,0 +1,193 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// command is the test binary as weft.
+func command(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.Command(self, args...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	return cmd
+}
+
+// An interrupted measurement prints what it has, and leaves no child behind.
+func TestPerfInterrupted(t *testing.T) {
+	for _, l := range lanes {
+		for _, asJSON := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s json=%v", l.name, asJSON), func(t *testing.T) {
+				for after := 500 * time.Millisecond; !interruptPerf(t, l.name, asJSON, after); after *= 4 {
+					if after > time.Minute {
+						t.Fatal("no partial result, however long it ran")
+					}
+				}
+			})
+		}
+	}
+}
+
+// interruptPerf interrupts a measurement after some time, and reports whether it had got far enough to have a result.
+func interruptPerf(t *testing.T, lane string, asJSON bool, after time.Duration) bool {
+	t.Helper()
+	cmd := command(t, "perf", "--local", "--provider", lane, "--duration", "1h", "--size", "8", fmt.Sprintf("--json=%v", asJSON))
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	pid := cmd.Process.Pid
+	time.Sleep(after) // whenever it comes, the end must be clean
+	children := childrenOf(pid)
+	cmd.Process.Signal(os.Interrupt)
+	cmd.Wait()
+	if status := cmd.ProcessState.ExitCode(); status != exitInterrupted {
+		t.Errorf("status %d, %s%s", status, &out, &errs)
+	}
+	if errs.String() != "weft: interrupted\n" {
+		t.Errorf("it says %q", &errs)
+	}
+	for _, child := range children {
+		if lives(child) {
+			t.Errorf("child %d lives on", child)
+		}
+	}
+	if asJSON {
+		return strings.Contains(out.String(), `"interrupted":true`) && strings.Contains(out.String(), `"partial":true`)
+	}
+	return strings.Contains(out.String(), "partial\n")
+}
+
+// lives reports whether a process runs: one that nobody has waited for does not.
+func lives(pid int) bool {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	_, state, _ := strings.Cut(string(stat), ") ")
+	return err == nil && !strings.HasPrefix(state, "Z")
+}
+
+// The server of --local ends also when its client is killed, and nothing stays behind.
+func TestPerfKilled(t *testing.T) {
+	before := leftovers(t)
+	cmd := command(t, "perf", "--local", "--provider", "shm", "--duration", "1h")
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var children []int
+	for deadline := time.Now().Add(20 * time.Second); len(children) == 0 && time.Now().Before(deadline); {
+		children = childrenOf(cmd.Process.Pid)
+	}
+	time.Sleep(200 * time.Millisecond) // into the measurement
+	cmd.Process.Kill()
+	cmd.Wait()
+	if len(children) != 1 {
+		t.Fatalf("children: %v", children)
+	}
+	for deadline := time.Now().Add(20 * time.Second); lives(children[0]); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("child %d lives on", children[0])
+		}
+	}
+	if after := leftovers(t); !slices.Equal(after, before) {
+		t.Errorf("before there were %v, now there are %v", before, after)
+	}
+}
+
+// leftovers are files of ours where temporary files are.
+func leftovers(t *testing.T) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"/dev/shm/*weft*", filepath.Join(os.TempDir(), "*weft*")} {
+		found, err := filepath.Glob(pattern)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names = append(names, found...)
+	}
+	return names
+}
+
+// childrenOf lists the processes that a process has started.
+func childrenOf(pid int) (children []int) {
+	text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	for _, file := range threads {
+		more, _ := os.ReadFile(file)
+		text = append(text, more...)
+	}
+	for _, word := range strings.Fields(string(text)) {
+		var child int
+		fmt.Sscan(word, &child)
+		if !slices.Contains(children, child) {
+			children = append(children, child)
+		}
+	}
+	return children
+}
+
+// A server answers one client after the other, also after one that has failed.
+func TestPerfServeAndConnect(t *testing.T) {
+	server := command(t, "perf", "--serve", "127.0.0.1:0", "--json")
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		server.Process.Signal(os.Interrupt)
+		server.Wait()
+		if status := server.ProcessState.ExitCode(); status != exitInterrupted {
+			t.Errorf("the server's status is %d", status)
+		}
+	}()
+	events := json.NewDecoder(out)
+	var listening serverEvent
+	if err := events.Decode(&listening); err != nil || listening.Event != "listening" {
+		t.Fatalf("%+v, %v", listening, err)
+	}
+	if conn, err := net.Dial("tcp", listening.Address); err == nil {
+		conn.Write([]byte("GET / HTTP/1.1\r\n\r\n"))
+		conn.Close()
+	}
+	var refused serverEvent
+	if err := events.Decode(&refused); err != nil || refused.Event != "refused" || refused.Error == "" {
+		t.Fatalf("%+v, %v", refused, err)
+	}
+	for _, name := range []string{"auto", "tcp", "auto"} {
+		args := append([]string{"perf", "--connect", listening.Address, "--provider", name, "writeimm"}, quick...)
+		status, said, errs := weft(args...)
+		if status != 0 || strings.Count(said, "verified") != 2 {
+			t.Errorf("%s: status %d, %s%s", name, status, said, errs)
+		}
+	}
+}
+
+func TestPerfServerEndsWithItsInput(t *testing.T) {
+	server := command(t, "perf", "--serve=unix:@weft-test-"+fmt.Sprint(os.Getpid()), "--child")
+	input, err := server.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	input.Close()
+	server.Wait()
+	if server.ProcessState.ExitCode() < 0 {
+		t.Errorf("it ended as %v", server.ProcessState)
+	}
+}

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/weft-fabric/weft/bench/perftest"
+	"github.com/weft-fabric/weft/connect"
+)
+
+// serve answers clients, one after the other.
+func serve(ctx context.Context, s *perfSettings) (err error) {
+	if s.child {
+		var end context.CancelFunc
+		ctx, end = context.WithCancel(ctx)
+		defer end()
+		go runUntilEnd(s.in, end)
+	}
+	say := &serverTalk{out: s.out, asJSON: s.asJSON}
+	options := s.connectOptions()
+	options.OnRefused = func(err error) {
+		say.tell(serverEvent{Event: "refused", Error: err.Error()}, "refused: %v\n", err)
+	}
+	listener, err := connect.Listen(ctx, s.address, options)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, listener.Close()) }()
+	say.tell(serverEvent{Event: "listening", Address: listener.Address(), Providers: offered(s)},
+		"listening on %s for %s; Ctrl-C ends it\n", listener.Address(), strings.Join(offered(s), " and "))
+	for say.failed() == nil {
+		session, err := listener.Accept(ctx)
+		if err != nil {
+			return err
+		}
+		err = serveClient(ctx, s, session, say)
+		if s.once {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return say.failed()
+}
+
+// runUntilEnd waits until the parent closes the child's standard input, or dies. It ends with the process.
+func runUntilEnd(in io.Reader, end func()) {
+	_, _ = io.Copy(io.Discard, in)
+	end()
+}
+
+// serveClient answers one client, and tells how it went.
+func serveClient(ctx context.Context, s *perfSettings, session *connect.Session, say *serverTalk) (err error) {
+	client := session.Peer().String()
+	defer func() {
+		err = errors.Join(err, session.Close())
+		e := serverEvent{Event: "done", Client: client}
+		if err != nil {
+			e.Error = err.Error()
+			say.tell(e, "%s: %v\n", client, err)
+			return
+		}
+		say.tell(e, "%s: done\n", client)
+	}()
+	lane, err := laneNamed(session.Agreed().Provider)
+	if err != nil {
+		return err
+	}
+	var reason lastReason
+	device, err := lane.open(session, s.plain, &reason)
+	if err != nil {
+		return errors.Join(err, session.CloseWith(err))
+	}
+	defer func() { err = errors.Join(err, device.Close()) }()
+	say.tell(serverEvent{Event: "client", Client: client, Provider: lane.name}, "%s: over %s\n", client, lane.name)
+	server := perftest.Server{Side: perftest.Side{Device: device, Exchange: session, Served: lane.served, Cores: s.cores}}
+	return reason.explain(server.Serve(ctx))
+}
+
+func offered(s *perfSettings) (names []string) {
+	for _, offer := range s.provider.offers() {
+		names = append(names, offer.Provider)
+	}
+	return names
+}
+
+// serverEvent is what a server tells programs.
+type serverEvent struct {
+	Event     string   `json:"event"`
+	Address   string   `json:"address,omitempty"`
+	Providers []string `json:"providers,omitempty"`
+	Client    string   `json:"client,omitempty"`
+	Provider  string   `json:"provider,omitempty"`
+	Error     string   `json:"error,omitempty"`
+}
+
+// serverTalk prints what happens to a server. Any goroutine may use it.
+type serverTalk struct {
+	out    io.Writer
+	asJSON bool
+	mu     sync.Mutex
+	err    error // the first failure to print
+}
+
+func (t *serverTalk) failed() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.err
+}
+
+func (t *serverTalk) tell(e serverEvent, format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var err error
+	if t.asJSON {
+		err = json.NewEncoder(t.out).Encode(e)
+	} else {
+		_, err = fmt.Fprintf(t.out, format, args...)
+	}
+	if t.err == nil {
+		t.err = err
+	}
+}

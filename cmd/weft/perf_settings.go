@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/bench/perftest"
+	"github.com/weft-fabric/weft/internal/units"
+)
+
+// perfSettings are the flags of weft perf, checked.
+type perfSettings struct {
+	plan     perftest.Plan
+	provider provider
+	address  string // of a server
+	cores    []int
+	once     bool
+	child    bool
+	plain    bool
+	asJSON   bool
+	mute     bool
+	in       io.Reader
+	out      io.Writer
+	errs     io.Writer
+}
+
+func (o *perfOptions) settings(cmd *cobra.Command, args []string) (*perfSettings, error) {
+	s := &perfSettings{plan: o.plan, once: o.once || o.child, child: o.child, plain: o.plain, asJSON: o.asJSON, mute: o.mute,
+		in: cmd.InOrStdin(), out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr()}
+	if o.serve != "" && len(args) == 1 && o.serve == perfAddress {
+		o.serve, args = args[0], nil // "--serve ADDRESS", without the equals sign
+	}
+	s.address = o.serve
+	word, by := o.providerWord()
+	var err error
+	if s.provider, err = findProvider(word); err != nil {
+		return nil, fmt.Errorf("%s %q: %w", by, word, err)
+	}
+	if err := o.checkRole(cmd, s.provider.lane); err != nil {
+		return nil, err
+	}
+	if s.cores, err = parseCores(o.pin); err != nil {
+		return nil, fmt.Errorf("--pin %q: %w", o.pin, err)
+	}
+	if o.serve != "" {
+		if len(args) > 0 {
+			return nil, fmt.Errorf("operation %q: the client says what is measured, not --serve", args[0])
+		}
+		return s, nil
+	}
+	return s, o.fillPlan(cmd, &s.plan, args)
+}
+
+// fillPlan reads what is written in words.
+func (o *perfOptions) fillPlan(cmd *cobra.Command, plan *perftest.Plan, args []string) (err error) {
+	if plan.Operations, err = parseOperations(args); err != nil {
+		return err
+	}
+	if plan.Measures, err = parseMeasures(o.measure); err != nil {
+		return fmt.Errorf("--measure: %w", err)
+	}
+	if err := plan.Wait.UnmarshalText([]byte(o.wait)); err != nil {
+		return fmt.Errorf("--wait: %w", err)
+	}
+	if plan.Sizes, err = units.ParseSizes(o.size); err != nil {
+		return fmt.Errorf("--size: %w", err)
+	}
+	if o.all {
+		plan.Sizes = units.Doubling(1, perftest.MaxSize)
+	}
+	if cmd.Flags().Changed("size") && onlyAtomics(plan) {
+		return fmt.Errorf("--size %s: an atomic always has 8 bytes; leave --size out", o.size)
+	}
+	if plan.Pairs == 0 {
+		plan.Pairs = plan.Threads
+	}
+	if cmd.Flags().Changed("iterations") {
+		plan.Duration = 0
+	}
+	return plan.Validate()
+}
+
+func onlyAtomics(plan *perftest.Plan) bool {
+	if slices.Equal(plan.Sizes, []units.Size{8}) {
+		return false
+	}
+	return !slices.ContainsFunc(plan.Operations, func(o perftest.Operation) bool { return !o.Atomic() })
+}
+
+func parseOperations(args []string) ([]perftest.Operation, error) {
+	if len(args) == 0 {
+		return []perftest.Operation{perftest.Write}, nil
+	}
+	var all []perftest.Operation
+	for _, arg := range args {
+		if arg == "atomic" {
+			all = append(all, perftest.FetchAdd, perftest.CompareSwap)
+			continue
+		}
+		var o perftest.Operation
+		if err := o.UnmarshalText([]byte(arg)); err != nil {
+			return nil, fmt.Errorf("%w, and atomic", err)
+		}
+		all = append(all, o)
+	}
+	return all, nil
+}
+
+func parseMeasures(text string) ([]perftest.Measure, error) {
+	if text == "both" {
+		return []perftest.Measure{perftest.Latency, perftest.Bandwidth}, nil
+	}
+	var all []perftest.Measure
+	for word := range strings.SplitSeq(text, ",") {
+		var m perftest.Measure
+		if err := m.UnmarshalText([]byte(strings.TrimSpace(word))); err != nil {
+			return nil, err
+		}
+		all = append(all, m)
+	}
+	return all, nil
+}
+
+// parseCores reads numbers and ranges of cores: 0,2-3. They must be there.
+func parseCores(text string) ([]int, error) {
+	if text == "" {
+		return nil, nil
+	}
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil {
+		return nil, fmt.Errorf("read which cores there are: %w", err)
+	}
+	var cores []int
+	for part := range strings.SplitSeq(text, ",") {
+		first, last, isRange := strings.Cut(part, "-")
+		if !isRange {
+			last = first
+		}
+		from, err := strconv.ParseUint(first, 10, 16)
+		to, failed := strconv.ParseUint(last, 10, 16)
+		if err != nil || failed != nil || to < from {
+			return nil, errors.New("write cores as 0,1 or 0-3")
+		}
+		for core := int(from); core <= int(to); core++ {
+			if !allowed.IsSet(core) {
+				return nil, fmt.Errorf("there is no core %d that this process may use; it may use %d of them", core, allowed.Count())
+			}
+			cores = append(cores, core)
+		}
+	}
+	return cores, nil
+}
+
+// share divides the cores of --pin between the client and the server of --local.
+func (s *perfSettings) share() (client, server []int) {
+	if len(s.cores) <= 1 {
+		return s.cores, s.cores
+	}
+	n := min(s.plan.Threads, len(s.cores)-1)
+	return s.cores[:n], s.cores[n:]
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+
+	"github.com/weft-fabric/weft/bench/perftest"
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/internal/units"
+)
+
+// perfReport is what weft perf tells programs.
+type perfReport struct {
+	Version     string            `json:"weft"`
+	Provider    string            `json:"provider"` // the lane that was really used
+	Server      string            `json:"server"`
+	ClockCost   float64           `json:"clock_ns"` // of one reading
+	Plan        perftest.Plan     `json:"plan"`
+	Results     []perftest.Result `json:"results"`
+	Interrupted bool              `json:"interrupted"`
+	Error       string            `json:"error,omitempty"`
+}
+
+// meter shows what a client measures: rows of a table as they come, or one JSON object in the end.
+type meter struct {
+	out      io.Writer
+	asJSON   bool
+	progress *progress
+	report   perfReport
+	together bool
+	group    string // of the last row: what stands in its heading
+	batched  bool   // a row's samples were means
+	err      error  // the first failure to print
+}
+
+func newMeter(s *perfSettings) *meter {
+	m := &meter{out: s.out, asJSON: s.asJSON, progress: newProgress(s.errs, s.mute)}
+	m.report = perfReport{Version: version, Plan: s.plan, ClockCost: clockCost(), Results: []perftest.Result{}}
+	return m
+}
+
+// clockCost is what one reading of the clock costs, in nanoseconds.
+func clockCost() float64 {
+	const readings = 10_000
+	start := clock.Real.Now()
+	for range readings {
+		clock.Real.Now()
+	}
+	return float64(clock.Real.Now().Sub(start)) / readings
+}
+
+// meet is told which lane is used, and who the server is.
+func (m *meter) meet(l lane, server string) {
+	m.report.Provider, m.report.Server, m.together = l.name, server, l.name == "inproc"
+	p := &m.report.Plan
+	m.printf("over %s: %s\nwith %s\n%s on %s, %v\n", l.name, l.what, server, counted(p.Pairs, "queue pair"),
+		counted(p.Threads, "thread"), p.Wait)
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
+// run has a client carry out the plan.
+func (m *meter) run(ctx context.Context, side perftest.Side, plan perftest.Plan) error {
+	m.progress.start(plan)
+	defer m.progress.stop()
+	client := perftest.Client{Side: side, Plan: plan, Begin: m.progress.begin, Report: m.add}
+	return client.Run(ctx)
+}
+
+func (m *meter) add(r perftest.Result) {
+	m.report.Results = append(m.report.Results, r)
+	if m.asJSON {
+		return
+	}
+	m.progress.hide(func() {
+		m.heading(r.Run)
+		m.row(r)
+	})
+}
+
+// heading stands above the rows of one operation and measure.
+func (m *meter) heading(run perftest.Run) {
+	group := fmt.Sprintf("%v %v", run.Operation, run.Measure)
+	if group == m.group {
+		return
+	}
+	m.group = group
+	plan := &m.report.Plan
+	cpu := "  CPU/msg: client     server"
+	if m.together {
+		cpu = "  CPU/msg: both sides"
+	}
+	if run.Measure == perftest.Latency {
+		kind := "post to completion"
+		if run.Operation.PingPong() {
+			kind = "half round trip"
+		}
+		m.printf("\n%s, %s\n%10s %9s %9s %9s %9s %6s %10s%s\n", group, kind, "size", "p50 µs", "p99 µs", "p99.9 µs", "max µs",
+			"batch", "messages", cpu)
+		return
+	}
+	m.printf("\n%s, depth %d, lists of %d, one completion for %d\n%10s %9s %9s %11s%s\n", group, plan.Depth, plan.List,
+		plan.QuietEvery, "size", "GB/s", "msg/s", "messages", cpu)
+}
+
+func (m *meter) row(r perftest.Result) {
+	m.printf("%10s", r.Size)
+	if l := r.Latency; l != nil {
+		m.printf(" %9s %9s %9s %9s %6d %10d", units.Digits(l.P50), percentile(l.P99, l.Count, 100),
+			percentile(l.P999, l.Count, 1000), units.Digits(l.Max), l.Batch, r.Messages)
+		m.batched = m.batched || l.Batch > 1
+	} else {
+		m.printf(" %9s %9s %11d", units.Digits(r.Rate.GigabytesPerSecond), perSecond(r.Rate.MessagesPerSecond), r.Messages)
+	}
+	if m.together {
+		m.printf("  %19s", nanoseconds(r.CPU.Client))
+	} else {
+		m.printf("  %15s %10s", nanoseconds(r.CPU.Client), nanoseconds(r.CPU.Server))
+	}
+	if r.Verified {
+		m.printf("  verified")
+	}
+	if r.Partial {
+		m.printf("  partial")
+	}
+	m.printf("\n")
+}
+
+// percentile prints one that takes as many samples as least to mean something.
+func percentile(value float64, samples, least int64) string {
+	if samples < least {
+		return "–"
+	}
+	return units.Digits(value)
+}
+
+// perSecond prints a rate of messages.
+func perSecond(rate float64) string {
+	switch {
+	case rate >= 1e6:
+		return units.Digits(rate/1e6) + " M"
+	case rate >= 1e3:
+		return units.Digits(rate/1e3) + " k"
+	}
+	return units.Digits(rate)
+}
+
+// nanoseconds prints a time of processors with its unit.
+func nanoseconds(ns float64) string {
+	switch {
+	case ns >= 1e6:
+		return units.Digits(ns/1e6) + " ms"
+	case ns >= 1e3:
+		return units.Digits(ns/1e3) + " µs"
+	}
+	return units.Digits(ns) + " ns"
+}
+
+// finish prints what is left to print: the object, or a remark.
+func (m *meter) finish(failed error) error {
+	if !m.asJSON {
+		if m.batched {
+			m.printf("\nReading the clock takes %.0f ns. Where that counts, a sample is the mean of a batch of messages.\n",
+				m.report.ClockCost)
+		}
+		return m.err
+	}
+	if failed != nil {
+		m.report.Interrupted, m.report.Error = isInterrupt(failed), failed.Error()
+	}
+	if m.report.Provider == "" {
+		return nil // nothing was begun
+	}
+	return json.NewEncoder(m.out).Encode(m.report)
+}
+
+func (m *meter) printf(format string, args ...any) {
+	if m.asJSON {
+		return
+	}
+	if _, err := fmt.Fprintf(m.out, format, args...); m.err == nil {
+		m.err = err
+	}
+}

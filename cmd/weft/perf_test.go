@@ -1,0 +1,223 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// asCommand in the environment makes the test binary the command: what it starts as a child of itself is weft.
+const asCommand = "WEFT_TEST_AS_COMMAND"
+
+// quick is a measurement that takes no time.
+var quick = strings.Fields("--iterations 20 --warm-up 0s --size 8,3000")
+
+func TestPerfBadInput(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	for _, c := range []struct {
+		args   string
+		status int
+		says   string
+	}{
+		{"perf", 2, "Say --local, or --serve on one side and --connect ADDRESS on the other"},
+		{"perf --nonsense", 2, "unknown flag: --nonsense; 'weft perf --help' lists the flags"},
+		{"perf --local --size 3XB", 2, `--size: "3XB": there is no unit "XB"`},
+		{"perf --local --size 0", 2, "sizes begin at 1"},
+		{"perf --local --size 4KiB..1KiB", 2, "a range goes upwards"},
+		{"perf --local --size 65MiB", 2, "size 65 MiB cannot be measured: a message has 1 B to 64 MiB"},
+		{"perf --local --size 8 --all", 2, "--size and --all exclude each other: leave one out"},
+		{"perf --local --iterations 5 --duration 1s", 2, "--iterations and --duration exclude each other"},
+		{"perf --local --provider ibv", 2, `--provider "ibv": there are auto, inproc, shm, tcp`},
+		{"perf --local fly", 2, `there is no operation "fly": there are write, read`},
+		{"perf --local --measure speed", 2, `--measure: there is no measure "speed": there are latency, bandwidth`},
+		{"perf --local --wait no", 2, `--wait: there is no way to wait "no": there are polling, sleeping, hybrid`},
+		{"perf --local --wait sleeping", 2, "a Write wakes nobody, so it is polled for; take writeimm or send, or wait polling"},
+		{"perf --local --pin x", 2, `--pin "x": write cores as 0,1 or 0-3`},
+		{"perf --local --pin 3-1", 2, "write cores as"},
+		{"perf --local --provider inproc --pin 0,1000", 2, `--pin "0,1000": there is no core 1000 that this process may use`},
+		{"perf --local --depth 0", 2, "depth 0 cannot be measured: it is between 1 and 16384"},
+		{"perf --local --list 200", 2, "list 200 cannot be measured: it is between 1 and 128"},
+		{"perf --local --quiet-every 0", 2, "quiet-every 0 cannot be measured"},
+		{"perf --local --threads 0", 2, "threads 0 cannot be measured"},
+		{"perf --local --threads 4 --pairs 2", 2, "pairs 2 cannot be measured: it is between 4 and 10000"},
+		{"perf --local --pairs 10000", 2, "lower pairs or size"},
+		{"perf --local --pairs 10000 --depth 1000 --size 8", 2, "lower one of them"},
+		{"perf --local --iterations -1", 2, "iterations -1 cannot be measured"},
+		{"perf --local --duration 0s", 2, "duration 0s cannot be measured"},
+		{"perf --local --warm-up -1s", 2, "warm-up -1s cannot be measured"},
+		{"perf --local --batch -1", 2, "batch -1 cannot be measured"},
+		{"perf --local atomic --size 16", 2, "an atomic always has 8 bytes; leave --size out"},
+		{"perf --local --connect x:1", 2, "--connect and --local exclude each other"},
+		{"perf --local --once", 2, "--once is for --serve"},
+		{"perf --connect=", 2, "an address is empty"},
+		{"perf --connect 127.0.0.1:1 --provider inproc", 2, "provider inproc is within one process: it needs --local"},
+		{"perf --serve --size 8", 2, "--size is said by the client, not with --serve"},
+		{"perf --serve=127.0.0.1:0 write", 2, `operation "write": the client says what is measured`},
+		{"perf --serve " + busy.Addr().String(), 1, "address already in use: stop what listens there, or choose another address"},
+		{"perf --serve 192.0.2.1:99", 2, "other hosts could reach it, and nothing is encrypted: add --plain to allow it"},
+		{"perf --serve 192.0.2.1:99 --plain", 1, "192.0.2.1:99"},
+		{"perf --serve nonsense", 2, `"nonsense" is no address: write host:port`},
+		{"perf --connect nonsense", 2, `"nonsense" is no address: write host:port`},
+		{"perf --connect " + free.Addr().String(), 1, "nobody listens there; start the other end first"},
+		{"perf --connect unix:" + t.TempDir() + "/none", 1, "nobody listens there; start the other end first"},
+		{"doctor now", 2, `doctor takes no argument "now"`},
+	} {
+		status, out, errs := weft(strings.Fields(c.args)...)
+		if status != c.status || !strings.Contains(errs, c.says) || out != "" {
+			t.Errorf("weft %s: status %d, want %d with %q; it printed\n%s%s", c.args, status, c.status, c.says, out, errs)
+		}
+		if strings.Count(errs, "\n") != 1 {
+			t.Errorf("weft %s: not one line: %q", c.args, errs)
+		}
+	}
+}
+
+func TestPerfProviderFromEnvironment(t *testing.T) {
+	t.Setenv("WEFT_PROVIDER", "warp")
+	if status, _, errs := weft("perf", "--local"); status != 2 || !strings.Contains(errs, `WEFT_PROVIDER "warp": there are auto`) {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	t.Setenv("WEFT_PROVIDER", "inproc")
+	if status, out, errs := weft(append([]string{"perf", "--local"}, quick...)...); status != 0 || !strings.HasPrefix(out, "over inproc: ") {
+		t.Errorf("status %d, %s%s", status, out, errs)
+	}
+}
+
+// A peer of another version is told apart from one that is none.
+func TestPerfPeersThatAreNone(t *testing.T) {
+	for _, c := range []struct{ greeting, says string }{
+		{"weft\xff\xfe\x00\x00\x00\x00", "version"},
+		{"HTTP/1.1 400 Bad Request\r\n\r\n", "not what a weft peer sends"},
+		{"", "the peer closed the session"},
+	} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conn.Read(make([]byte, 4096))
+			conn.Write([]byte(c.greeting))
+			conn.Close()
+		}()
+		status, _, errs := weft("perf", "--connect", listener.Addr().String())
+		if status != 1 || !strings.Contains(errs, c.says) {
+			t.Errorf("greeting %q: status %d, %s", c.greeting, status, errs)
+		}
+		listener.Close()
+		<-done
+	}
+}
+
+func TestPerfLocal(t *testing.T) {
+	t.Setenv(asCommand, "1")
+	for _, l := range lanes {
+		t.Run(l.name, func(t *testing.T) {
+			args := append([]string{"perf", "--local", "--provider", l.name, "write", "read", "send", "writeimm", "atomic"}, quick...)
+			status, out, errs := weft(args...)
+			if status != 0 || errs != "" {
+				t.Fatalf("status %d, %s%s", status, out, errs)
+			}
+			if !strings.HasPrefix(out, "over "+l.name+": ") {
+				t.Errorf("which lane was used? %s", out)
+			}
+			// Two sizes of four operations, one of two.
+			if n := strings.Count(out, "verified"); n != 2*4+2 {
+				t.Errorf("%d rows are verified:\n%s", n, out)
+			}
+			for line := range strings.Lines(out) {
+				if len([]rune(line)) > 101 {
+					t.Errorf("a line of %d columns: %s", len([]rune(line))-1, line)
+				}
+			}
+		})
+	}
+}
+
+func TestPerfManyPairsAndThreads(t *testing.T) {
+	t.Setenv(asCommand, "1")
+	for _, l := range lanes {
+		t.Run(l.name, func(t *testing.T) {
+			for _, wait := range []string{"sleeping", "hybrid"} {
+				args := append(strings.Fields("perf --local --provider "+l.name+" --wait "+wait+
+					" send read --threads 2 --pairs 5 --depth 16 --list 8 --quiet-every 16"), quick...)
+				if status, out, errs := weft(args...); status != 0 || strings.Count(out, "verified") != 4 {
+					t.Errorf("%s: status %d, %s%s", wait, status, out, errs)
+				}
+			}
+		})
+	}
+}
+
+// shape replaces what differs from run to run: numbers by 0, and the given texts by "…".
+func shape(v any, texts ...string) any {
+	switch v := v.(type) {
+	case map[string]any:
+		for key := range v {
+			if slices.Contains(texts, key) {
+				v[key] = "…"
+			} else {
+				v[key] = shape(v[key], texts...)
+			}
+		}
+	case []any:
+		for i := range v {
+			v[i] = shape(v[i], texts...)
+		}
+	case float64:
+		return 0
+	}
+	return v
+}
+
+func TestPerfSpeaksJSON(t *testing.T) {
+	status, out, errs := weft(strings.Fields("perf --local --provider inproc read --size 8 --iterations 20 --json")...)
+	if status != 0 || errs != "" {
+		t.Fatalf("status %d, %s", status, errs)
+	}
+	var got any
+	if err := json.Unmarshal([]byte(out), &got); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	text, _ := json.MarshalIndent(shape(got, "weft"), "", "  ")
+	golden := filepath.Join("testdata", "perf.json")
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.TrimSpace(string(want)) != string(text) {
+		t.Errorf("the shape differs from %s:\n%s", golden, text)
+	}
+}
+
+func TestPerfOutputThatCannotBeWritten(t *testing.T) {
+	for _, args := range []string{"perf --local --provider inproc", "perf --local --provider inproc --json", "doctor", "doctor --json"} {
+		var errs strings.Builder
+		words := strings.Fields(args)
+		if words[0] == "perf" {
+			words = append(words, quick...)
+		}
+		if status := run(context.Background(), words, brokenPipe{}, &errs); status != exitFailed || !strings.Contains(errs.String(), "broken pipe") {
+			t.Errorf("%s: status %d, %s", args, status, &errs)
+		}
+	}
+}

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/bench/perftest"
+)
+
+// When a progress line appears, and how often it changes on a terminal and elsewhere.
+const (
+	progressAfter  = time.Second
+	progressEvery  = 200 * time.Millisecond
+	progressSeldom = 10 * time.Second
+)
+
+// progress says on standard error how far a client is, if it takes longer than a second. On a terminal it is one line
+// that is written over, elsewhere a line now and then.
+type progress struct {
+	out      io.Writer
+	terminal bool
+	mute     bool
+	started  time.Time
+	expected time.Duration // zero: not known
+	runs     int
+	stopped  chan struct{} // closed by stop
+	running  sync.WaitGroup
+
+	mu    sync.Mutex
+	index int
+	run   perftest.Run
+	shown bool // a line stands on the terminal
+}
+
+func newProgress(out io.Writer, mute bool) *progress {
+	return &progress{out: out, terminal: isTerminal(out), mute: mute}
+}
+
+// isTerminal reports whether a person looks at it.
+func isTerminal(out io.Writer) bool {
+	file, ok := out.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(file.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+func (p *progress) start(plan perftest.Plan) {
+	p.runs, p.started, p.stopped = len(plan.Runs()), time.Now(), make(chan struct{})
+	p.expected = time.Duration(p.runs) * (plan.Duration + plan.WarmUp)
+	if plan.Iterations > 0 {
+		p.expected = 0
+	}
+	if !p.mute {
+		p.running.Go(p.runTicks)
+	}
+}
+
+// stop ends the line, and waits for its goroutine.
+func (p *progress) stop() {
+	close(p.stopped)
+	p.running.Wait()
+	p.hide(func() {})
+}
+
+// runTicks shows the line now and then, until stop.
+func (p *progress) runTicks() {
+	every, first := progressSeldom, progressSeldom
+	if p.terminal {
+		every, first = progressEvery, progressAfter
+	}
+	ticks := time.NewTimer(first)
+	defer ticks.Stop()
+	for {
+		select {
+		case <-p.stopped:
+			return
+		case <-ticks.C:
+			p.show()
+			ticks.Reset(every)
+		}
+	}
+}
+
+// begin is told which run is next.
+func (p *progress) begin(index int, run perftest.Run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.index, p.run = index, run
+}
+
+func (p *progress) show() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	gone := time.Since(p.started).Round(time.Second)
+	line := fmt.Sprintf("%d of %d: %v, %v", p.index+1, p.runs, p.run, gone)
+	if p.expected > 0 {
+		line += fmt.Sprintf(" of about %v", max(gone, p.expected.Round(time.Second)))
+	}
+	if !p.terminal {
+		fmt.Fprintln(p.out, line)
+		return
+	}
+	fmt.Fprintf(p.out, "\r\x1b[K%s", line)
+	p.shown = true
+}
+
+// hide takes the line away while print writes to the same terminal.
+func (p *progress) hide(print func()) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.shown {
+		fmt.Fprint(p.out, "\r\x1b[K")
+		p.shown = false
+	}
+	print()
+}
+
+// isInterrupt reports whether an error only says that somebody wanted an end.
+func isInterrupt(err error) bool { return errors.Is(err, context.Canceled) }

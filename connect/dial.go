@@ -1,0 +1,82 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"syscall"
+	"time"
+)
+
+// Dial connects to a Listener and greets it. It ends at the deadline of ctx, or after Options.Timeout if ctx has none. If
+// nobody listens the error is syscall.ECONNREFUSED, or syscall.ENOENT for the file of a Unix socket; with Options.Wait it
+// tries again until then.
+func Dial(ctx context.Context, address string, options Options) (*Session, error) {
+	s, err := dial(ctx, address, options)
+	if err != nil {
+		return nil, fmt.Errorf("connect to %s: %w", address, err)
+	}
+	return s, nil
+}
+
+func dial(ctx context.Context, address string, options Options) (*Session, error) {
+	if ctx == nil {
+		return nil, fmt.Errorf("the context is nil: %w", ErrArgument)
+	}
+	checked, err := options.prepare()
+	if err != nil {
+		return nil, err
+	}
+	where, err := parseTarget(address)
+	if err != nil {
+		return nil, err
+	}
+	if err := checked.expect(where); err != nil {
+		return nil, err
+	}
+	ctx, cancel := bound(ctx, checked.Timeout)
+	defer cancel()
+	conn, err := where.dial(ctx, options.Wait)
+	if err != nil {
+		return nil, err
+	}
+	return open(ctx, conn, checked, dialling)
+}
+
+// expect has TLS expect the host that is dialled, unless the configuration says whom to expect.
+func (p *prepared) expect(where target) error {
+	if p.TLS == nil || p.TLS.ServerName != "" || p.TLS.InsecureSkipVerify {
+		return nil
+	}
+	if where.host == "" {
+		return fmt.Errorf("Options.TLS.ServerName is empty, and the address does not say whom to expect: %w", ErrArgument)
+	}
+	p.TLS = p.TLS.Clone()
+	p.TLS.ServerName = where.host
+	return nil
+}
+
+// dial connects, and tries again if it may.
+func (t target) dial(ctx context.Context, wait bool) (net.Conn, error) {
+	for delay := 5 * time.Millisecond; ; delay = min(2*delay, 250*time.Millisecond) {
+		conn, err := new(net.Dialer).DialContext(ctx, t.network, t.address)
+		if err == nil {
+			return conn, nil
+		}
+		if !nobody(err) {
+			return nil, explain(ctx, err)
+		}
+		if !wait {
+			return nil, fmt.Errorf("nobody listens there; start the other end first: %w", err)
+		}
+		if pause(ctx, delay) != nil {
+			return nil, fmt.Errorf("nobody listens there, still: %w: %w", explain(ctx, context.Cause(ctx)), err)
+		}
+	}
+}
+
+// nobody reports whether an error means that nobody listens, yet.
+func nobody(err error) bool {
+	return errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, syscall.ENOENT)
+}

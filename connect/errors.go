@@ -1,0 +1,56 @@
+package connect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+)
+
+// What can go wrong. Errors of this package wrap one of these, or what the system or package tls says.
+var (
+	// ErrArgument: something is missing, malformed or out of range on this side.
+	ErrArgument = errors.New("bad argument")
+	// ErrVersion: the peer speaks another version of this exchange.
+	ErrVersion = errors.New("the versions differ")
+	// ErrNoCommonProvider: there is no provider that both ends offer and that reaches from one to the other.
+	ErrNoCommonProvider = errors.New("no common provider")
+	// ErrMalformed: the peer sent something that this exchange does not know.
+	ErrMalformed = errors.New("not what a weft peer sends")
+	// ErrOutOfStep: the ends do not swap the same thing.
+	ErrOutOfStep = errors.New("the two ends are out of step")
+	// ErrSilent: the peer did not answer in time. The error is also a context.DeadlineExceeded.
+	ErrSilent = errors.New("the peer did not answer in time")
+	// ErrPeerGone: the peer closed the session, or died.
+	ErrPeerGone = errors.New("the peer closed the session")
+	// ErrGaveUp: the peer ended the session by CloseWith, and said why.
+	ErrGaveUp = errors.New("the peer gave up")
+	// ErrClosed: this side closed the session or the listener.
+	ErrClosed = errors.New("closed")
+	// ErrBusy: another goroutine is swapping on the session.
+	ErrBusy = errors.New("another swap is under way")
+)
+
+// explain makes one of ours of an error of a connection.
+func explain(ctx context.Context, err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(ctx.Err(), context.Canceled):
+		return fmt.Errorf("given up: %w", context.Cause(ctx))
+	case errors.Is(err, os.ErrDeadlineExceeded), errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%w: %w", ErrSilent, context.DeadlineExceeded)
+	case errors.Is(err, net.ErrClosed):
+		return ErrClosed
+	case errors.Is(err, io.EOF):
+		return ErrPeerGone
+	case errors.Is(err, io.ErrUnexpectedEOF):
+		return fmt.Errorf("%w in the middle of a message", ErrPeerGone)
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return fmt.Errorf("%w: %w", ErrPeerGone, err)
+	}
+	return err
+}

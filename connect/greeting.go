@@ -1,0 +1,165 @@
+package connect
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+)
+
+const (
+	magic   = "weft"
+	version = 1 // of this exchange; a change of anything on the wire makes another one
+
+	headSize    = len(magic) + 2 + 4
+	maxOffers   = 16
+	maxGreeting = 8 << 10           // bytes behind the head, of any version
+	offerSize   = 2 + 1 + 4 + 4 + 8 // bytes, at least
+)
+
+// greeting is the first thing that an end says.
+type greeting struct {
+	identity Identity
+	place    place
+	offers   []Offer
+}
+
+func (g *greeting) check() error {
+	for _, field := range []struct{ what, text string }{
+		{"the name", g.identity.Name}, {"the program's version", g.identity.Version}, {"the host", g.identity.Host},
+		{"the machine", g.place.machine},
+	} {
+		if err := checkText(field.what, field.text, maxText); err != nil {
+			return err
+		}
+	}
+	if len(g.offers) > maxOffers {
+		return fmt.Errorf("%d offers, allowed are %d", len(g.offers), maxOffers)
+	}
+	for i, offer := range g.offers {
+		if err := offer.check(); err != nil {
+			return fmt.Errorf("offer %d: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+func (o *Offer) check() error {
+	switch {
+	case o.Provider == "":
+		return fmt.Errorf("the provider has no name")
+	case int(o.Reach) >= len(reachNames):
+		return fmt.Errorf("%v is unknown", o.Reach)
+	case o.PeerTimeout < 0:
+		return fmt.Errorf("the peer timeout %v is negative", o.PeerTimeout)
+	}
+	return checkText("the provider", o.Provider, maxText)
+}
+
+// encode makes the whole message of a greeting that was checked.
+func (g *greeting) encode() []byte {
+	body := g.appendBody(nil)
+	head := binary.BigEndian.AppendUint16([]byte(magic), version)
+	return append(binary.BigEndian.AppendUint32(head, uint32(len(body))), body...)
+}
+
+func (g *greeting) appendBody(b []byte) []byte {
+	b = appendText(b, g.identity.Name)
+	b = appendText(b, g.identity.Version)
+	b = appendText(b, g.identity.Host)
+	b = binary.BigEndian.AppendUint32(b, g.identity.User)
+	b = binary.BigEndian.AppendUint32(b, g.identity.Process)
+	b = appendText(b, g.place.machine)
+	b = binary.BigEndian.AppendUint64(b, g.place.instance)
+	b = binary.BigEndian.AppendUint32(b, uint32(len(g.offers)))
+	for _, offer := range g.offers {
+		b = appendText(b, offer.Provider)
+		b = append(b, byte(offer.Reach))
+		b = binary.BigEndian.AppendUint32(b, offer.MaxMessage)
+		b = binary.BigEndian.AppendUint32(b, offer.MaxQueuePairs)
+		b = binary.BigEndian.AppendUint64(b, uint64(offer.PeerTimeout))
+	}
+	return b
+}
+
+func decodeGreeting(body []byte) (g greeting, err error) {
+	c := cursor{rest: body}
+	g.identity = Identity{Name: c.text("the name"), Version: c.text("the program's version"), Host: c.text("the host"),
+		User: c.uint32("the user"), Process: c.uint32("the process")}
+	g.place = place{machine: c.text("the machine"), instance: c.uint64("the instance")}
+	n := c.count("offers", maxOffers, offerSize)
+	for range n {
+		g.offers = append(g.offers, c.offer())
+	}
+	if err := c.end(); err != nil {
+		return greeting{}, err
+	}
+	return g, g.check()
+}
+
+func (c *cursor) offer() Offer {
+	offer := Offer{Provider: c.text("a provider"), Reach: Reach(c.uint8("a reach")),
+		MaxMessage: c.uint32("the largest message"), MaxQueuePairs: c.uint32("the number of queue pairs")}
+	timeout := c.uint64("the peer timeout")
+	if timeout > math.MaxInt64 {
+		c.fail("the peer timeout %d is out of range", timeout)
+	}
+	offer.PeerTimeout = time.Duration(timeout)
+	return offer
+}
+
+// readGreeting reads and checks what the peer says first.
+func readGreeting(from io.Reader) (greeting, error) {
+	var head [headSize]byte
+	if err := readHead(from, head[:]); err != nil {
+		return greeting{}, err
+	}
+	theirs := binary.BigEndian.Uint16(head[len(magic):])
+	if theirs != version {
+		return greeting{}, fmt.Errorf("%w: this end speaks version %d of the exchange, the peer version %d; run the same release of weft on both ends",
+			ErrVersion, version, theirs)
+	}
+	length := binary.BigEndian.Uint32(head[len(magic)+2:])
+	if length > maxGreeting {
+		return greeting{}, fmt.Errorf("%w: a greeting of %d bytes, allowed are %d", ErrMalformed, length, maxGreeting)
+	}
+	body, err := readBody(from, length)
+	if err != nil {
+		return greeting{}, err
+	}
+	g, err := decodeGreeting(body)
+	if err != nil {
+		return greeting{}, fmt.Errorf("%w: greeting: %w", ErrMalformed, err)
+	}
+	return g, nil
+}
+
+// readHead reads the magic first: who sends something else may not send more.
+func readHead(from io.Reader, head []byte) error {
+	if _, err := io.ReadFull(from, head[:len(magic)]); err != nil {
+		return err
+	}
+	if got := string(head[:len(magic)]); got != magic {
+		return fmt.Errorf("%w: it begins with %q, not with %q%s", ErrMalformed, got, magic, guess(got))
+	}
+	_, err := io.ReadFull(from, head[len(magic):])
+	if errors.Is(err, io.EOF) {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// guess says what else the peer may be.
+func guess(start string) string {
+	switch {
+	case (start[0] == 0x15 || start[0] == 0x16) && start[1] == 3:
+		return "; that is TLS: configure TLS on both ends, or on neither"
+	case start == "GET " || start == "POST" || start == "HTTP" || start == "HEAD":
+		return "; that is HTTP"
+	case start == "SSH-":
+		return "; that is SSH"
+	}
+	return ""
+}
