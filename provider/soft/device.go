@@ -32,7 +32,7 @@ type Device struct {
 	controls   controlWords  // of the regions of its domains
 	neighbours neighbours
 	resources  resources // of theirs
-	meetings   meetings // of queue pairs with peers of other processes
+	meetings   meetings  // of queue pairs with peers of other processes
 	network    network
 	dialled    string // what peers dial to reach the TCP lane; empty: they cannot
 
