@@ -143,14 +143,14 @@ func (a *attendant) lookAt(q *attended) (busy bool) {
 		return false
 	}
 	p.sweep()
-	asleep := c.sleep.armed.Load() != 0
-	q.absent = c.turns == q.turns && !asleep
+	asleep, still := c.sleep.armed.Load() != 0, c.turns == q.turns
+	q.absent = still && !asleep
 	q.turns = c.turns
 	if q.absent {
 		c.serve()
 	}
 	a.watch(q, p, q.absent)
-	return !asleep
+	return !asleep || !still // who sleeps now and then would call all the time
 }
 
 // watch has the attendant called, or not, when the queue's sockets have something.

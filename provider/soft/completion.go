@@ -56,7 +56,7 @@ func (c *CompletionQueue) Poll(into []driver.Completion) (int, error) {
 	c.work()
 	n := c.done.pop(into)
 	if p := c.sleep.poller.Load(); p != nil {
-		p.awake()
+		p.polled()
 	}
 	c.exit()
 	return n, nil

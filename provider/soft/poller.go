@@ -42,11 +42,13 @@ type poller struct {
 	vacant  []int32
 	open    int // wires
 	leaving int // those among them that only wait for the peer to have heard the last word
+	blocked int // those among them that have no room to write
 
 	input  [inputSize]byte // where headers arrive. Between turns nothing is left here
 	output batch           // what is written together. Between turns nothing is left here
 	spare  []byte          // where bytes go that nobody wants; allocated when first needed
 	moved  uint64          // bytes in either direction, ever: whether a turn has done anything
+	seen   uint64          // of these, when the owner last waited
 }
 
 // inputSize is how much of a message may be copied once more: what came together with its header.
@@ -169,12 +171,13 @@ func (p *poller) await(w *wire, writable bool) {
 	}
 }
 
-// look gives every connection that may have something a part in the turn.
+// look gives every connection that may have something a part in the turn. Whether there is room to write again is for the
+// kernel to say: it waits until that is worth a call, and who tries all the time writes crumbs.
 func (p *poller) look() {
 	if p.open == 0 {
 		return
 	}
-	if p.open <= few {
+	if p.open <= few && p.blocked == 0 {
 		for _, w := range p.wires {
 			if w != nil {
 				w.call(true)
@@ -185,6 +188,9 @@ func (p *poller) look() {
 	for i := range p.events[:p.wait()] {
 		event := &p.events[i]
 		if w := p.wires[event.Fd]; w != nil {
+			if event.Events&unix.EPOLLOUT != 0 {
+				w.block(false)
+			}
 			w.call(event.Events&^unix.EPOLLOUT != 0)
 		}
 	}
@@ -249,13 +255,27 @@ func (p *poller) wakes(uintptr) bool {
 	return n == 1
 }
 
-// awake is called when the owner looks at its sockets itself. If it does so again and again, it polls: then the bed stops
-// to watch them. An owner that sleeps between its looks is spared that: changing it costs two system calls for each sleep.
-func (p *poller) awake() {
-	const polling = 16
-	if p.looks++; p.looks > polling {
+// polled is called when the owner has looked at its sockets itself. If it looks again and again without sleep, the bed
+// stops to watch them. An owner that sleeps between its looks is spared that: changing it costs two system calls.
+func (p *poller) polled() {
+	const often = 64
+	if p.looks++; p.looks > often {
 		p.arm(false)
 	}
+}
+
+// awake is polled for an owner that waits, and says what went on.
+func (p *poller) awake() traffic {
+	p.polled()
+	if p.open == 0 {
+		return none
+	}
+	p.relax()
+	if p.seen == p.moved {
+		return quiet
+	}
+	p.seen = p.moved
+	return lively
 }
 
 // arm sets whether the bed watches the sockets.

@@ -83,12 +83,15 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 			return err
 		}
 		now := clock.Real.Now()
+		if sockets == lively {
+			spinUntil = max(spinUntil, now.Add(awakening))
+		}
 		switch {
 		case c.sleep.called.Swap(false), now >= until:
 			return nil
 		case next == soon:
 			runtime.Gosched()
-		case now < spinUntil && sockets:
+		case now < spinUntil && sockets != none:
 			runtime.Gosched() // a turn is the only way to look at a socket
 		case now < spinUntil:
 			c.spin(min(next, until, spinUntil))
@@ -98,11 +101,24 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 	}
 }
 
-// attend takes a turn, and says when the next one is due, whether there are completions to poll, and whether there are
+// awakening is about how long it takes to fall asleep and be woken. Who has just sent or received something looks at its
+// sockets so long before it sleeps, whatever it was told: an answer is often on its way, and Go's own netpoller does so too.
+const awakening = 10 * time.Microsecond
+
+// traffic is what goes on at the sockets of a completion queue.
+type traffic uint8
+
+const (
+	none   traffic = iota // there are no sockets
+	quiet                 // nothing since the owner last looked
+	lively                // something
+)
+
+// attend takes a turn, and says when the next one is due, whether there are completions to poll, and what goes on at the
 // sockets.
-func (c *CompletionQueue) attend() (next clock.Time, found, sockets bool, err error) {
+func (c *CompletionQueue) attend() (next clock.Time, found bool, sockets traffic, err error) {
 	if err := c.enter(); err != nil {
-		return 0, false, false, err
+		return 0, false, none, err
 	}
 	if c.looked != c.turns-1 { // else Poll has just looked, and who sleeps looks once more
 		c.look()
@@ -110,9 +126,7 @@ func (c *CompletionQueue) attend() (next clock.Time, found, sockets bool, err er
 	c.work()
 	next, found = c.next, c.done.count() > 0
 	if p := c.sleep.poller.Load(); p != nil {
-		p.relax()
-		p.awake()
-		sockets = p.open > 0
+		sockets = p.awake()
 	}
 	c.exit()
 	return next, found, sockets, nil

@@ -119,6 +119,17 @@ func (w *wire) awaitRoom() {
 	}
 }
 
+// block notes whether there is room to write.
+func (w *wire) block(blocked bool) {
+	switch {
+	case blocked && !w.blocked:
+		w.poller.blocked++
+	case !blocked && w.blocked:
+		w.poller.blocked--
+	}
+	w.blocked = blocked
+}
+
 // enter goes inside the gate of the life, leave leaves it.
 func (w *wire) enter() uint64 { return w.life.gate.enter(w.left) }
 
@@ -192,6 +203,7 @@ func (w *wire) close() {
 		return
 	}
 	w.closed = true
+	w.block(false)
 	if w.leaving {
 		w.poller.leaving--
 	}

@@ -21,10 +21,10 @@ type outgoing struct {
 
 // send writes what there is to write, up to a quantum, and says when to come again even if the socket does not call.
 func (w *wire) send() clock.Time {
-	if w.mute {
+	if w.mute || w.blocked {
 		return clock.Never
 	}
-	if w.blocked = !w.pipe.clean(); w.blocked {
+	if w.block(!w.pipe.clean()); w.blocked {
 		return clock.Never
 	}
 	for budget := quantum; budget > 0; {
@@ -55,7 +55,7 @@ func (w *wire) write() (next clock.Time, n int) {
 		return clock.Never, 0
 	}
 	w.poller.moved += uint64(n)
-	w.blocked = n < b.size || !w.pipe.clean()
+	w.block(n < b.size || !w.pipe.clean())
 	w.out.answers = !w.out.answers
 	w.settleBatch(b, n)
 	return clock.Never, n
