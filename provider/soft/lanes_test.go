@@ -52,7 +52,7 @@ func testProcesses(t *testing.T, lanes soft.Lanes, has, hasNot verbstest.Capabil
 // through a pipe, and who is killed must be started, so budgets are small unless there is time.
 func amongProcesses() verbstest.Capabilities {
 	c := verbstest.Capabilities{Has: verbstest.Everything &^ (verbstest.ExactTime | verbstest.OwnNIC),
-		QueuePairs: 500, Peers: 50, Traffic: 256 << 20, Repeat: 6, Moments: 30}
+		QueuePairs: 500, Peers: 50, Traffic: 256 << 20, Repeat: 6, Moments: 20}
 	if testing.Short() {
 		c.QueuePairs, c.Peers, c.Traffic, c.Repeat, c.Moments = 100, 20, 64<<20, 3, 10
 	}

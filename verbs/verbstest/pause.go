@@ -123,10 +123,8 @@ func testPauseKilled(t *T, step string) {
 		p.there.setAccess(verbs.RemoteAll, Snapshot{})
 	}
 	p.at.reset()
-	other := t.open("other")
-	q := other.pair(OpenPair{SendDepth: crowdDepth})
-	t.connect(q, p.at)
-	flow := other.stream(p.everything(q, other.memory(p.size(), 0), p.there))
+	other := c.guest("other", p.slot, EndConfig{})
+	flow := other.node.stream(other.everything(other.q, other.m, p.there))
 	flow.reaches(20)
 	flow.stop()
 	c.undisturbed()
