@@ -50,7 +50,8 @@ check: ## vet, the pinned linter, the rules of this source tree
 bench: bench-verbs ## measure the verbs, then run every benchmark once, with allocations
 	$(GO) test -run '^$$' -bench . -benchmem -timeout 30m ./...
 
-bench-verbs: ## measure the verbs on every provider and record the result
+bench-verbs: ## measure the verbs on every provider and against their peers, and record it (a few minutes, a quiet machine)
+	@scripts/need ucx_perftest ucx-utils
 	$(GO) run -buildvcs=false ./bench/verbs -out bench/results/verbs.json
 
 clean: ## remove what was built

@@ -3,23 +3,33 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/verbs"
 )
 
-// measureAllocations counts allocations from post to completion on both providers: the most that any operation makes.
-func measureAllocations(int) ([]result, error) {
-	onSoft, err := allocationsSoft()
-	if err != nil {
-		return nil, err
+// measureAllocations counts allocations from post to completion, on every provider and lane: the most that any operation
+// makes, on either side.
+func measureAllocations(int) (results []result, err error) {
+	for _, m := range []struct {
+		where   string
+		measure func() (float64, error)
+	}{
+		{"in-process lane", allocationsSoft},
+		{"shm lane", func() (float64, error) { return allocationsBetween(soft.SharedMemory) }},
+		{"tcp lane", func() (float64, error) { return allocationsBetween(soft.TCP) }},
+		{"sim", allocationsSim},
+	} {
+		r := result{What: m.where + ", allocations from post to completion", AtMost: true}
+		if r.Value, err = m.measure(); err != nil {
+			r.Failed = err.Error()
+		}
+		results = append(results, r)
 	}
-	onSim, err := allocationsSim()
-	return []result{
-		{What: "allocations from post to completion, soft", Unit: "", Value: onSoft, AtMost: true},
-		{What: "allocations from post to completion, sim", Unit: "", Value: onSim, AtMost: true},
-	}, err
+	return results, nil
 }
 
 func allocationsSoft() (most float64, err error) {
@@ -62,25 +72,37 @@ func allocationsSim() (most float64, err error) {
 	})
 }
 
+// operation is one kind of work from post to completion.
+type operation struct {
+	stage    func() error
+	receives bool // it takes a receive at the peer
+}
+
+// operations are all kinds, from the beginning of e's memory to the peer's.
+func operations(e *end, tag verbs.Tag, to verbs.RemoteSpan) []operation {
+	from, word, at, q := e.memory.Span(0, 4096), e.memory.Span(0, 8), to.Sub(0, 8), e.pairs[0]
+	return []operation{
+		{func() error { return q.Write(tag, from, to, 0) }, false},
+		{func() error { return q.Write(tag, word, to, verbs.Inline) }, false},
+		{func() error { return q.Read(tag, from, to, 0) }, false},
+		{func() error { return q.FetchAdd(tag, word, at, 1, 0) }, false},
+		{func() error { return q.CompareSwap(tag, word, at, 1, 2, 0) }, false},
+		{func() error { return q.Send(tag, from, 0) }, true},
+		{func() error { return q.WriteImm(tag, from, to, 7, 0) }, true},
+	}
+}
+
 // allocations runs every operation from a to b, and returns the most allocations that one of them makes.
 func allocations(a, b *end, until func(done func() bool) error) (most float64, err error) {
-	from, to := a.memory.Span(0, 4096), b.memory.Remote(0, 1<<20)
-	word, remoteWord := a.memory.Span(0, 8), to.Sub(0, 8)
-	q := a.pairs[0]
 	want := 0
 	done := func() bool { return a.ended >= want }
-	for _, stage := range []func() error{
-		func() error { return q.Write(a.port.Tag(1), from, to, 0) },
-		func() error { return q.Write(a.port.Tag(1), word, to, verbs.Inline) },
-		func() error { return q.Read(a.port.Tag(1), from, to, 0) },
-		func() error { return q.FetchAdd(a.port.Tag(1), word, remoteWord, 1, 0) },
-		func() error { return q.CompareSwap(a.port.Tag(1), word, remoteWord, 1, 2, 0) },
-		func() error { return errors.Join(receive(b), q.Send(a.port.Tag(1), from, 0)) },
-		func() error { return errors.Join(receive(b), q.WriteImm(a.port.Tag(1), from, to, 7, 0)) },
-	} {
+	for _, o := range operations(a, a.port.Tag(1), b.memory.Remote(0, 1<<20)) {
 		made := testing.AllocsPerRun(200, func() {
 			want = a.ended + 1
-			err = errors.Join(err, stage(), a.queue.Flush(), until(done))
+			if o.receives {
+				err = errors.Join(err, receive(b))
+			}
+			err = errors.Join(err, o.stage(), a.queue.Flush(), until(done))
 		})
 		most = max(most, made)
 	}
@@ -92,4 +114,37 @@ func receive(b *end) error {
 		return fmt.Errorf("receive: %w", err)
 	}
 	return b.queue.Flush()
+}
+
+// allocationsBetween counts between two processes. Whatever else a runtime allocates now and then is far below one in a
+// hundred operations.
+func allocationsBetween(lane soft.Lanes) (float64, error) {
+	near, far, err := run(order{Lane: lane, Near: "allocations", Far: "be there", Count: 5000, Size: 4096})
+	return math.Round(100*max(near.Allocations, far.Allocations)) / 100, err
+}
+
+// nearAllocations runs every operation, once to warm up and once to count.
+func nearAllocations(s *side) (found outcome, err error) {
+	to := s.peer.Sub(data, 4096)
+	if _, err := s.allocations(operations(s.end, 1, to), s.order.Warm); err != nil {
+		return found, err
+	}
+	if err := s.tell(immMark); err != nil {
+		return found, err
+	}
+	found.Allocations, err = s.allocations(operations(s.end, 1, to), s.order.Count)
+	return found, s.goodbye(err)
+}
+
+func (s *side) allocations(all []operation, n int) (most float64, err error) {
+	for _, o := range all {
+		before := mallocs()
+		for range n {
+			if err := errors.Join(o.stage(), s.queue.Flush(), s.ends(1, s.order.Spin)); err != nil {
+				return 0, err
+			}
+		}
+		most = max(most, float64(mallocs()-before)/float64(n))
+	}
+	return most, nil
 }

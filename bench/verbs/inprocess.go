@@ -10,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/weft-fabric/weft/bench/peers"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -52,7 +53,14 @@ func measureBaseline(scale int) ([]result, error) {
 		}
 		return nil
 	})
-	return []result{{What: "baseline: one atomic addition", Unit: "ns CPU", Value: value}}, err
+	if err != nil {
+		return nil, err
+	}
+	line, err := peers.CacheLine(scale * 100_000)
+	return []result{
+		{What: "baseline: one atomic addition", Unit: "ns CPU", Value: value},
+		{What: "baseline: a word from one core to the other", Unit: "µs", Value: line},
+	}, err
 }
 
 func measureInProcess(scale int) (results []result, err error) {

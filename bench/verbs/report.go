@@ -1,112 +1,123 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
-	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"text/tabwriter"
-	"time"
 )
 
-// record is one run, as it is kept.
-type record struct {
-	Time    time.Time `json:"time"`
-	Machine machine   `json:"machine"`
-	Results []result  `json:"results"`
-}
-
-type machine struct {
-	CPU   string `json:"cpu"`
-	Cores int    `json:"cores"`
-	Go    string `json:"go"`
-	OS    string `json:"os"`
-}
-
 // report prints the results beside the last recorded ones, keeps them, and fails if a bound is missed.
-func report(out string, results []result) error {
+func report(out string, r *record) error {
 	last, err := load(out)
 	if err != nil {
 		return err
 	}
-	printTable(results, last)
+	printTable(os.Stdout, r.Results, last)
+	if slices.ContainsFunc(r.Results, result.disturbed) {
+		fmt.Println("* others used the machine meanwhile: measure again when it is quiet")
+	}
 	if out != "" {
-		if err := keep(out, record{time.Now().UTC().Truncate(time.Second), thisMachine(), results}); err != nil {
+		if err := keep(out, r); err != nil {
 			return err
 		}
 	}
+	return misses(r.Results)
+}
+
+// misses is an error with a line for each row that is not as it has to be.
+func misses(results []result) (err error) {
 	for _, r := range results {
-		if !r.met() {
-			err = errors.Join(err, fmt.Errorf("%s: %.4g %s, the bound is %.4g", r.What, r.Value, r.Unit, r.Bound))
+		switch {
+		case r.Failed != "":
+			err = errors.Join(err, fmt.Errorf("%s: %s", r.What, r.Failed))
+		case !r.met():
+			err = errors.Join(err, fmt.Errorf("%s: %s, the bound is %s", r.What, r.measured(), number(r.Bound)))
 		}
 	}
 	return err
 }
 
-func printTable(results []result, last record) {
+func printTable(w io.Writer, results []result, last record) {
 	before := map[string]float64{}
 	for _, r := range last.Results {
-		before[r.What] = r.Value
+		before[r.key()] = r.Value
 	}
-	table := tabwriter.NewWriter(os.Stdout, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "what\tmeasured\tbound\tlast run")
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "what\tmeasured\tspread\tbound\tours\tagainst\tlast run")
 	for _, r := range results {
-		bound, difference := "", ""
-		if r.Bound != 0 || r.AtMost {
-			bound = map[bool]string{true: "≤ ", false: "≥ "}[r.AtMost] + fmt.Sprintf("%.4g", r.Bound) +
-				map[bool]string{true: "  met", false: "  MISSED"}[r.met()]
-		}
-		if old, ok := before[r.What]; ok && old != 0 {
-			difference = fmt.Sprintf("%.4g (%+.0f %%)", old, 100*(r.Value/old-1))
-		}
-		fmt.Fprintf(table, "%s\t%.4g %s\t%s\t%s\n", r.What, r.Value, r.Unit, bound, difference)
+		ours, theirs := r.sides()
+		fmt.Fprintln(table, strings.Join([]string{r.name(), r.measured(), r.spread(), r.verdict(), ours, theirs,
+			r.change(before[r.key()])}, "\t"))
 	}
 	_ = table.Flush()
 }
 
-// load reads the last recorded run, if there is one.
-func load(path string) (last record, err error) {
-	if path == "" {
-		return last, nil
+// key names the row for the comparison with an earlier run.
+func (r result) key() string { return r.What + "|" + r.Peer }
+
+// disturbed reports whether others used the machine meanwhile.
+func (r result) disturbed() bool { return r.Others > 0 }
+
+func (r result) name() string {
+	if r.disturbed() {
+		return r.What + " *"
 	}
-	text, err := os.ReadFile(path)
-	if errors.Is(err, os.ErrNotExist) {
-		return last, nil
-	}
-	if err != nil {
-		return last, err
-	}
-	if err := json.Unmarshal(text, &last); err != nil {
-		return last, fmt.Errorf("%s is no recorded run (%w); move it away", path, err)
-	}
-	return last, nil
+	return r.What
 }
 
-func keep(path string, r record) error {
-	text, err := json.MarshalIndent(r, "", "  ")
-	if err != nil {
-		return err
+func (r result) measured() string {
+	if r.Failed != "" {
+		return "-"
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return err
-	}
-	return os.WriteFile(path, append(text, '\n'), 0o644)
+	return strings.TrimSpace(number(r.Value) + " " + r.Unit)
 }
 
-func thisMachine() machine {
-	m := machine{CPU: "unknown", Cores: runtime.NumCPU(), Go: runtime.Version(), OS: runtime.GOOS + "/" + runtime.GOARCH}
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return m
+func (r result) spread() string {
+	if len(r.Pairs) == 0 || r.Failed != "" {
+		return ""
 	}
-	for _, line := range strings.Split(string(text), "\n") {
-		if name, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(name) == "model name" {
-			m.CPU = strings.TrimSpace(value)
-			break
-		}
+	return number(r.Low) + ".." + number(r.High)
+}
+
+func (r result) verdict() string {
+	if r.Failed != "" {
+		return "FAILED"
 	}
-	return m
+	if !r.bounded() {
+		return ""
+	}
+	return fmt.Sprintf("%s %s  %s", map[bool]string{true: "≤", false: "≥"}[r.AtMost], number(r.Bound),
+		map[bool]string{true: "met", false: "MISSED"}[r.met()])
+}
+
+// sides are the medians of what a contest compared.
+func (r result) sides() (ours, theirs string) {
+	if len(r.Pairs) == 0 || r.Failed != "" {
+		return "", r.Peer
+	}
+	ours = number(median(column(r.Pairs, func(p pair) float64 { return p.Ours }))) + " " + r.PairUnit
+	theirs = number(median(column(r.Pairs, func(p pair) float64 { return p.Peer }))) + " " + r.PairUnit
+	return ours, theirs + "  " + r.Peer
+}
+
+func (r result) change(old float64) string {
+	if old == 0 || r.Failed != "" {
+		return ""
+	}
+	return fmt.Sprintf("%s (%+.0f %%)", number(old), 100*(r.Value/old-1))
+}
+
+// number prints a value with the three digits that a measurement has, and never as a power of ten.
+func number(v float64) string {
+	switch {
+	case v >= 1e6:
+		return fmt.Sprintf("%.3gM", v/1e6)
+	case v >= 1e3:
+		return fmt.Sprintf("%.0f", v)
+	}
+	return fmt.Sprintf("%.3g", v)
 }

@@ -112,7 +112,7 @@ func measureEvents(scale int) (results []result, err error) {
 	// cpuPer ran scale/10+1 + rounds×scale slices of virtual time, in a steady state.
 	slices := float64(scale/10 + 1 + rounds*scale)
 	perSlice := float64(c.fabric.Events()-events) / slices
-	return []result{{What: "simulator, 1,024 nodes streaming 64 KiB through oversubscribed racks", Unit: "events/s",
+	return []result{{What: "simulator, 1,024 nodes streaming through 16 racks", Unit: "events/s",
 		Value: 1e9 * perSlice / perEvent, Bound: 1e6}}, nil
 }
 
@@ -130,7 +130,7 @@ func measureNodeMemory(int) (results []result, err error) {
 	}
 	used := float64(heap()-before) / nodes / 1024
 	runtime.KeepAlive(c)
-	return []result{{What: "simulator, memory of a node with 16 connected queue pairs of depth 128", Unit: "KiB",
+	return []result{{What: "simulator, memory of a node with 16 queue pairs", Unit: "KiB",
 		Value: used, Bound: 64, AtMost: true}}, nil
 }
 

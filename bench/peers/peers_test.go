@@ -1,0 +1,89 @@
+package peers
+
+import (
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/weft-fabric/weft/bench/pinned"
+	"github.com/weft-fabric/weft/internal/leak/leaktest"
+)
+
+func TestMain(m *testing.M) {
+	pinned.Main(Roles())
+	leaktest.Main(m)
+}
+
+// sample is what ucx_perftest 1.13.1 prints, with a warning before it.
+const sample = `[1731652800.1] [host:1:0] ucp_context.c:1 UCX WARN something
+iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr
+1000000,0.118,0.116,0.117,65.78,65.79,8621917,8621918
+`
+
+func TestUCXColumn(t *testing.T) {
+	for _, c := range []struct {
+		name, output, column string
+		want                 float64
+		fails                bool
+	}{
+		{"latency", sample, "overall_lat", 0.117, false},
+		{"rate", sample, "overall_mr", 8621918, false},
+		{"no such column", sample, "typical", 0, true},
+		{"nothing", "", "overall_lat", 0, true},
+		{"names without numbers", "iterations,overall_lat\n", "overall_lat", 0, true},
+		{"fewer numbers than names", "iterations,overall_lat\n1000\n", "overall_lat", 0, true},
+		{"no number", "iterations,overall_lat\n1000,fast\n", "overall_lat", 0, true},
+		{"numbers first", "1000,1\niterations,overall_lat\n1000,2\n", "overall_lat", 2, false},
+	} {
+		got, err := ucxColumn(c.output, c.column)
+		if got != c.want || (err != nil) != c.fails {
+			t.Errorf("%s: %v, %v", c.name, got, err)
+		}
+	}
+}
+
+func FuzzUCXColumn(f *testing.F) {
+	f.Add(sample, "overall_lat")
+	f.Fuzz(func(t *testing.T, output, column string) { _, _ = ucxColumn(output, column) })
+}
+
+// TestEveryPeerRuns takes one small sample of each: a number that is above zero.
+func TestEveryPeerRuns(t *testing.T) {
+	if _, _, err := pinned.Cores(); err != nil {
+		t.Skip(err)
+	}
+	for name, measure := range map[string]func() (float64, error){
+		"copy":          func() (float64, error) { return Copy(1<<20, 10) },
+		"cache line":    func() (float64, error) { return CacheLine(1000) },
+		"TCP stream":    func() (float64, error) { return TCPStream(1<<16, 10) },
+		"TCP ping-pong": func() (float64, error) { return TCPPingPong(8, 10) },
+	} {
+		if got, err := measure(); got <= 0 || err != nil {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
+func TestUCXRuns(t *testing.T) {
+	if _, err := exec.LookPath("ucx_perftest"); err != nil {
+		t.Skip("UCX is not installed")
+	}
+	if _, _, err := pinned.Cores(); err != nil {
+		t.Skip(err)
+	}
+	for _, u := range []UCX{
+		{Test: "am_lat", Transport: "posix", Size: 8, Count: 1000},
+		{Test: "tag_lat", Transport: "tcp", Size: 8, Count: 100},
+	} {
+		if got, err := u.Latency(); got <= 0 || err != nil {
+			t.Errorf("%+v: %v, %v", u, got, err)
+		}
+	}
+	if got, err := (UCX{Test: "am_bw", Transport: "posix", Size: 8, Count: 1000}).Rate(); got <= 0 || err != nil {
+		t.Errorf("am_bw: %v, %v", got, err)
+	}
+	_, err := UCX{Test: "nonsense", Transport: "posix", Size: 8, Count: 1000}.Rate()
+	if err == nil || !strings.Contains(err.Error(), "-t nonsense") {
+		t.Errorf("a test that does not exist: %v", err)
+	}
+}
