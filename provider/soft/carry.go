@@ -38,7 +38,14 @@ func (q *QueuePair) carry(r *driver.Request, inline []byte) verdict {
 		}
 	}
 	v.mark = me.peer.gate.enter(me.left)
-	ends := v.carry()
+	v.pause(pauseEntered)
+	var ends verdict
+	if v.isFragile() {
+		ends = v.carryFragile()
+	} else {
+		ends = v.carry()
+	}
+	v.pause(pauseWritten)
 	if me.left = v.mark + 1; !me.peer.gate.leave(v.mark) {
 		ends = verdict(driver.RemoteAccess)
 	}
@@ -172,6 +179,7 @@ func (v *visit) carry() verdict {
 	if r.Op.HasRemote() && v.total > 0 && !v.reachable(r.Op.Needs()) {
 		return v.unreachable()
 	}
+	v.pause(pauseAdmitted)
 	switch r.Op {
 	case driver.OpWrite:
 		return v.write()
@@ -263,6 +271,9 @@ func (v *visit) write() verdict {
 		return v.moved(0)
 	}
 	dst := v.target.slice(v.request.Remote.Address+done, n)
+	if pausing && v.peer.neighbour != nil {
+		v.writeHalf(dst)
+	}
 	if n == v.total && n == uint64(v.request.Span.Length) && v.inline == nil { // most writes: one span, one visit
 		place(dst, v.local.slice(v.request.Span.Address, n))
 		return v.moved(n)

@@ -67,6 +67,7 @@ func (v *visit) takeReceive() (uint32, bool) {
 		}
 	}
 	me.slot = n + 1
+	v.pause(pauseTaken)
 	return n, true
 }
 
@@ -99,4 +100,5 @@ func (v *visit) report(n uint32, status driver.Status) {
 		s.imm = v.request.Imm
 	}
 	v.peer.arrive(n)
+	v.pause(pauseReported)
 }

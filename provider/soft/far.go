@@ -81,6 +81,7 @@ func (v *visit) fillSpan(span driver.Span, skip, part uint64, from *pieces) verd
 		return verdict(driver.RemoteAccess)
 	}
 	v.mark += 2
+	v.pause(pauseNamed)
 	if ends := v.admitted(); ends != arrived {
 		return ends
 	}

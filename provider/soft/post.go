@@ -19,8 +19,16 @@ func (q *QueuePair) Post(list []driver.Request) (n int, err error) {
 		return 0, q.errorf("Post needs Ready, the queue pair is %v", phase.state())
 	}
 	q.requester.budget = quantum
-	for i := range list {
-		q.accept(&list[i])
+	for rest := list; len(rest) > 0; {
+		n := 0
+		if q.life.Load().phase() == phaseReady {
+			n = q.volley(rest)
+		}
+		if n == 0 {
+			q.accept(&rest[0])
+			n = 1
+		}
+		rest = rest[n:]
 	}
 	if q.wire != nil {
 		q.wire.flush()

@@ -13,9 +13,9 @@ import (
 
 // This file counts what a process holds, to find out what was not given back.
 
-// patience is how long a process may take for what it certainly does soon: to stop, to end a goroutine. Only a hang
-// takes so long.
-const patience = 20 * time.Second
+// returnLooks is how often a process looks, with a millisecond for others in between, whether what it held is given back. A
+// slow machine takes its time for the looks, too.
+const returnLooks = 2000
 
 // holdings is what a process holds of its system. Names are for people: only their number counts.
 type holdings struct {
@@ -63,16 +63,18 @@ func baseline() (holdings, error) {
 
 // returned waits until this process holds no more than it did when h was taken, or names what is too much.
 func (h holdings) returned() error {
-	for deadline := time.Now().Add(patience); ; time.Sleep(time.Millisecond) {
+	var tooMuch error
+	for range returnLooks {
 		now, err := held()
 		if err != nil {
 			return err
 		}
-		tooMuch := h.excess(now)
-		if tooMuch == nil || time.Now().After(deadline) {
-			return tooMuch
+		if tooMuch = h.excess(now); tooMuch == nil {
+			return nil
 		}
+		time.Sleep(time.Millisecond)
 	}
+	return tooMuch
 }
 
 // excess names what there is more of in now than in h.

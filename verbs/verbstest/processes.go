@@ -127,9 +127,12 @@ func (l *processLab) home(config EndConfig) (*member, error) {
 	return nil, fmt.Errorf("verbstest: there is no end %q to live beside", config.Beside)
 }
 
-// Close closes the ends in the order they were opened.
+// Close closes the ends in the order they were opened. None may be stopped meanwhile: another could have to wait for it.
 func (l *processLab) Close() error {
 	var failed []error
+	for _, e := range l.ends {
+		failed = append(failed, e.goOn())
+	}
 	for _, e := range l.ends {
 		failed = append(failed, e.Close())
 	}
@@ -170,6 +173,9 @@ func (e *processEnd) Signal(s Signal) error {
 	return e.member.cmd.Process.Signal(syscall.SIGCONT)
 }
 
+// patience is how long a process may take to stop. Only a hang takes so long.
+const patience = 20 * time.Second
+
 // awaitStop waits until every thread of the process has stopped.
 func (e *processEnd) awaitStop() error {
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(50 * time.Microsecond) {
@@ -206,6 +212,14 @@ func isStopped(process int) (bool, error) {
 	return len(threads) > 0, nil
 }
 
+// goOn continues the process if it is stopped.
+func (e *processEnd) goOn() error {
+	if !e.isStopped.Load() || e.member.isDead.Load() {
+		return nil
+	}
+	return e.Signal(ContinueEnd)
+}
+
 func (e *processEnd) Close() error {
 	if e.isClosed {
 		return nil
@@ -214,10 +228,8 @@ func (e *processEnd) Close() error {
 	if e.member.isDead.Load() {
 		return e.crew.leave(e.member) // a dead process answers nothing
 	}
-	if e.isStopped.Load() {
-		if err := e.Signal(ContinueEnd); err != nil {
-			return err
-		}
+	if err := e.goOn(); err != nil {
+		return err
 	}
 	if err := e.End.Close(); err != nil {
 		return errors.Join(fmt.Errorf("%s: %w", e.name, err), e.member.kill())

@@ -85,15 +85,18 @@ func testManyDevices(t *T) {
 	n := t.can.Peers
 	hub := t.openWith("hub", EndConfig{Completions: n * (2 + 2 + verbs.ControlRoom)})
 	words := hub.memory(8*n, verbs.RemoteWrite)
-	cost := costOf(hub, n)
+	cost, costThere := costOf(hub, n), costOf(hub, n)
 	peers, from, to := make([]*node, n), make([]*pair, n), make([]*pair, n)
 	config := OpenPair{SendDepth: 2, ReceiveDepth: 2, Access: verbs.RemoteWrite}
 	for i := range n {
-		ends := EndConfig{Completions: 2 + 2 + verbs.ControlRoom, Waiting: Sleeping}
+		ends := EndConfig{Completions: 2 + 2 + verbs.ControlRoom, Waiting: Sleeping, ScanEvery: Never}
 		if i > 0 {
 			ends.Beside = peers[0].name
 		}
 		peers[i] = t.openWith(name("peer", i), ends)
+		if i == 0 {
+			costThere = costOf(peers[0], n)
+		}
 		from[i], to[i] = peers[i].pair(config), hub.pair(config)
 		t.connect(from[i], to[i])
 	}
@@ -111,6 +114,7 @@ func testManyDevices(t *T) {
 		}
 	}
 	cost("peers")
+	costThere("devices")
 }
 
 // eachOnce checks that completions are OK and have the tags 0 to n-1, in any order.

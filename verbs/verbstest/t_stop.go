@@ -26,10 +26,14 @@ var stopTests = []Test{
 		Stop | SharedReceives, testStoppedClose},
 }
 
-// A target whose host is stopped is not dead: everything lands, and is found there later.
+// A target whose host is stopped is not dead: everything lands, and is found there later. A first message and a first Write
+// show the NIC where the memory lies: for that it may need the host.
 func testStoppedTarget(t *T) {
 	const writes, words, messages = 10_000, 1000, 8
 	w := t.wireWith(OpenPair{SendDepth: 32, ReceiveDepth: messages, Access: verbs.RemoteAll})
+	w.carries(1)
+	w.qa.post(request(verbs.OpWrite, 0, w.ma.span(0, 8), w.mb.remote(0, 8)))
+	t.statuses("first write", w.qa.requests(1), verbs.OK)
 	var sends []verbs.Request
 	for i := range messages {
 		w.qb.receive(verbs.Receive{Tag: verbs.Tag(i), Span: w.mb.span(32<<10+64*i, 64)})
