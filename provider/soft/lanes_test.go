@@ -29,6 +29,7 @@ func testGoroutines(t *testing.T, lanes soft.Lanes) {
 	need(t, lanes)
 	c := capabilities()
 	c.QueuePairs = 500 // each may take a descriptor at both ends, which are in this process
+	c.Repeat, c.Moments = 6, 5
 	verbstest.Run(t, func(verbstest.TB) verbstest.Lab { return goroutines(lanes, c) }, verbstest.Options{})
 }
 
