@@ -37,7 +37,7 @@ func sharedMemoryContests(scale int) []contest {
 			theirs: ucxRate("am_bw", scale*500_000), ours: rate,
 		},
 		{
-			what: "the same beside a bare store", peer: "UCX put_bw posix", unit: "M/s",
+			what: "shm lane, 8 B writes, lists of 32, quiet 64", peer: "UCX put_bw posix, a bare store", unit: "M/s",
 			theirs: ucxRate("put_bw", scale*1_000_000), ours: rate,
 		},
 	}

@@ -90,8 +90,12 @@ func (r result) verdict() string {
 	if !r.bounded() {
 		return ""
 	}
-	return fmt.Sprintf("%s %s  %s", map[bool]string{true: "≤", false: "≥"}[r.AtMost], number(r.Bound),
-		map[bool]string{true: "met", false: "MISSED"}[r.met()])
+	doubt := ""
+	if r.disturbed() {
+		doubt = "?"
+	}
+	return fmt.Sprintf("%s %s  %s%s", map[bool]string{true: "≤", false: "≥"}[r.AtMost], number(r.Bound),
+		map[bool]string{true: "met", false: "MISSED"}[r.met()], doubt)
 }
 
 // sides are the medians of what a contest compared.

@@ -21,9 +21,12 @@ type side struct {
 	got   [1]verbs.Completion // one at a time: each is looked at alone
 }
 
+// patience is when a peer is given up. On a machine that others use, one that polls may get no core for more than a second.
+const patience = 10 * time.Second
+
 // newSide makes an end on the order's lane, with memory that has been touched.
 func newSide(o order) (*side, error) {
-	nic, err := soft.New(soft.Config{Lanes: o.Lane, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
+	nic, err := soft.New(soft.Config{Lanes: o.Lane, PeerTimeout: patience, Log: slog.New(slog.NewTextHandler(os.Stderr, nil))})
 	if err != nil {
 		return nil, err
 	}

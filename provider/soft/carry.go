@@ -39,7 +39,12 @@ func (q *QueuePair) carry(r *driver.Request, inline []byte) verdict {
 	}
 	v.mark = me.peer.gate.enter(me.left)
 	v.pause(pauseEntered)
-	ends := v.carry()
+	var ends verdict
+	if v.isFragile() {
+		ends = v.carryFragile()
+	} else {
+		ends = v.carry()
+	}
 	v.pause(pauseWritten)
 	if me.left = v.mark + 1; !me.peer.gate.leave(v.mark) {
 		ends = verdict(driver.RemoteAccess)

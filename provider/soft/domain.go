@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -20,6 +21,8 @@ type Domain struct {
 	device *Device
 	number uint64 // among the domains of the device, from 1
 	keys   *keyTable
+
+	fragile atomic.Bool // some memory is, or was, a file that may be truncated
 
 	mu       sync.Mutex // taken last: nobody who holds it takes another lock
 	closed   bool

@@ -2,6 +2,7 @@ package soft
 
 import (
 	"fmt"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -16,6 +17,7 @@ type farKeys struct {
 	there     lifeName // the life at the neighbour's that is connected
 	domain    uint64
 	known     map[uint32]*region // by local key
+	fragile   atomic.Bool        // some of it is
 }
 
 // fetch returns the memory with a remote key (domain 0) or a local one. If it is not known yet, it asks, and b is rung
@@ -27,6 +29,9 @@ func (k *farKeys) fetch(key viewKey, b *bell) (r *region, pending bool) {
 	if r != nil && r.stale() {
 		delete(n.views, key)
 		r = nil
+	}
+	if r != nil && r.fragile {
+		k.fragile.Store(true)
 	}
 	refused := n.refused[key]
 	delete(n.refused, key)
@@ -48,7 +53,11 @@ func (k *farKeys) find(remoteKey uint64) *region {
 	n := k.neighbour
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return n.views[viewKey{0, remoteKey}]
+	r := n.views[viewKey{0, remoteKey}]
+	if r != nil && r.fragile {
+		k.fragile.Store(true)
+	}
+	return r
 }
 
 // mapped reports whether all spans of a receive can be looked at, or will never be. If not, b is rung when it has changed.

@@ -140,6 +140,18 @@ func (t *keyTable) some(n int) (list []*region) {
 	return list
 }
 
+// owns reports whether an address lies in memory of the domain.
+func (t *keyTable) owns(at uint64) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for _, r := range t.regions {
+		if r.contains(at, 1) {
+			return true
+		}
+	}
+	return false
+}
+
 // local returns the region with a local key, or nil.
 func (t *keyTable) local(key uint32) *region {
 	tenants := *t.tenants.Load()

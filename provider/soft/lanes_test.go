@@ -29,6 +29,7 @@ func testGoroutines(t *testing.T, lanes soft.Lanes) {
 	need(t, lanes)
 	c := capabilities()
 	c.QueuePairs = 500 // each may take a descriptor at both ends, which are in this process
+	c.Repeat, c.Moments = 6, 5
 	verbstest.Run(t, func(verbstest.TB) verbstest.Lab { return goroutines(lanes, c) }, verbstest.Options{})
 }
 
@@ -52,7 +53,7 @@ func testProcesses(t *testing.T, lanes soft.Lanes, has, hasNot verbstest.Capabil
 // through a pipe, and who is killed must be started, so budgets are small unless there is time.
 func amongProcesses() verbstest.Capabilities {
 	c := verbstest.Capabilities{Has: verbstest.Everything &^ (verbstest.ExactTime | verbstest.OwnNIC),
-		QueuePairs: 500, Peers: 50, Traffic: 256 << 20, Repeat: 6, Moments: 30}
+		QueuePairs: 500, Peers: 50, Traffic: 256 << 20, Repeat: 6, Moments: 20}
 	if testing.Short() {
 		c.QueuePairs, c.Peers, c.Traffic, c.Repeat, c.Moments = 100, 20, 64<<20, 3, 10
 	}

@@ -12,14 +12,15 @@ import (
 // Of a life in another process that this one is connected to there is a view here: the same words, mapped.
 type life struct {
 	*end
-	epoch  uint32
-	number uint32
-	domain *Domain // nil in a view
-	place  int     // among the lives of the domain; guarded by its lock
-	bell   *bell
-	keys   keyring  // of the domain
-	pool   *pool    // where messages find their receives
-	order  []uint32 // ring of slots in the order of arrival; allocated before the first receive can be taken
+	epoch   uint32
+	number  uint32
+	domain  *Domain // nil in a view
+	place   int     // among the lives of the domain; guarded by its lock
+	bell    *bell
+	keys    keyring      // of the domain
+	fragile *atomic.Bool // the domain has memory that may be truncated
+	pool    *pool        // where messages find their receives
+	order   []uint32     // ring of slots in the order of arrival; allocated before the first receive can be taken
 
 	endRef, orderRef ref
 	tie              atomic.Pointer[tie] // to a neighbour; nil: the peer is not one, or there is none yet

@@ -30,6 +30,9 @@ func newMemory(d *Domain, b, pages []byte, file *backing, access driver.Access) 
 	r := &region{placedControl: control, bytes: b, base: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(b)))), memory: m, mask: serialMask,
 		serial: serial, fragile: file != nil && file.fragile}
 	m.region = r
+	if r.fragile {
+		d.fragile.Store(true)
+	}
 	if err := d.keys.add(r); err != nil {
 		d.device.controls.give(control)
 		return nil, err

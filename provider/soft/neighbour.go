@@ -138,6 +138,9 @@ func closeDescriptor(fd int) {
 func (n *neighbour) run() {
 	for {
 		in, err := hear(n.conn)
+		if errors.Is(err, unix.ECONNRESET) { // it has hung up without reading all; what it has said is still there
+			in, err = hear(n.conn)
+		}
 		if err == nil {
 			err = n.take(in)
 		}

@@ -4,6 +4,7 @@ package soft
 
 import (
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -37,9 +38,12 @@ func parsePause(text string) *pausePoint {
 	return p
 }
 
-// pause stops the process if it is told to here and now.
+// pause stops the process if it is told to here and now. The signal goes to this very thread, which otherwise might run on
+// for a while.
 func pause(step string) {
 	if step == pauseAt.step && pauseAt.left.Add(-1) == 0 {
-		_ = unix.Kill(unix.Getpid(), unix.SIGSTOP)
+		runtime.LockOSThread()
+		_ = unix.Tgkill(unix.Getpid(), unix.Gettid(), unix.SIGSTOP)
+		runtime.UnlockOSThread()
 	}
 }

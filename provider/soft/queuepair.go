@@ -96,7 +96,7 @@ func (q *QueuePair) beginLife(epoch uint32) error {
 		access = old.access.Load()
 	}
 	l := &life{end: words, endRef: at, epoch: epoch, number: q.number, domain: q.domain, bell: q.bell, pool: q.pool,
-		keys: q.domain.keys}
+		keys: q.domain.keys, fragile: &q.domain.fragile}
 	l.access.Store(access)
 	q.requester.reset()
 	q.reaped = 0

@@ -159,7 +159,8 @@ func (n *neighbour) see(in noteWithFD) (*life, error) {
 	if s.err != nil {
 		return nil, s.err
 	}
-	l.keys = &farKeys{neighbour: n, there: name, domain: d.Domain, known: make(map[uint32]*region)}
+	keys := &farKeys{neighbour: n, there: name, domain: d.Domain, known: make(map[uint32]*region)}
+	l.keys, l.fragile = keys, &keys.fragile
 	b.wake = n.waker(ref(d.Words), in.fd)
 	return l, nil
 }

@@ -25,7 +25,7 @@ func (q *QueuePair) volley(list []driver.Request) int {
 	v.q, v.peer, v.request, v.total = q, me.peer, &list[0], uint64(list[0].Span.Length)
 	v.target = me.find(list[0].Remote.Key)
 	n, named := v.reach(list)
-	if n < 2 || v.peer.neighbour != nil && v.target.stale() {
+	if n < 2 || v.peer.neighbour != nil && v.target.stale() || v.isFragile() {
 		return 0
 	}
 	if v.peer.neighbour != nil {

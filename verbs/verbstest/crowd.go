@@ -1,6 +1,10 @@
 package verbstest
 
-import "github.com/weft-fabric/weft/verbs"
+import (
+	"time"
+
+	"github.com/weft-fabric/weft/verbs"
+)
 
 // This file is the scene of what goes wrong at one peer and must not be felt by another.
 
@@ -33,8 +37,8 @@ func (t *T) crowd() *crowd {
 	c.sink = c.hub.sink(Sink{Pool: c.pool, Memory: c.hub.memory(crowdPool*crowdBytes, 0).id, Size: crowdBytes,
 		Window: crowdPool, Stamped: true})
 	var there *pair
-	c.side = c.hub.pair(OpenPair{Pool: c.pool, SendDepth: sideDepth})
-	there = c.bystander.pair(OpenPair{Access: verbs.RemoteAll, SendDepth: sideDepth})
+	c.side = c.hub.pair(OpenPair{Pool: c.pool, SendDepth: sideDepth, ReceiverWait: time.Hour})
+	there = c.bystander.pair(OpenPair{Access: verbs.RemoteAll, SendDepth: sideDepth, ReceiverWait: time.Hour})
 	t.connect(c.side, there)
 	m, mb := c.hub.memory(4096, 0), c.bystander.memory(16<<10, verbs.RemoteAll)
 	c.out = c.hub.stream(Stream{Pair: c.side.id, Memory: m.id,
@@ -71,8 +75,9 @@ func (c *crowd) guest(name string, slot int, config EndConfig) *guest {
 	g := &guest{crowd: c, node: c.t.openWith(name, config), slot: slot}
 	g.m = g.node.memory(g.size(), verbs.RemoteAll)
 	g.there = c.hub.memory(g.size(), verbs.RemoteAll)
-	g.q = g.node.pair(OpenPair{SendDepth: crowdDepth, ReceiveDepth: crowdPool, Access: verbs.RemoteAll})
-	g.at = c.hub.pair(OpenPair{SendDepth: crowdDepth, Pool: c.pool, Access: verbs.RemoteAll})
+	g.q = g.node.pair(OpenPair{SendDepth: crowdDepth, ReceiveDepth: crowdPool, Access: verbs.RemoteAll,
+		ReceiverWait: time.Hour})
+	g.at = c.hub.pair(OpenPair{SendDepth: crowdDepth, Pool: c.pool, Access: verbs.RemoteAll, ReceiverWait: time.Hour})
 	c.t.connect(g.q, g.at)
 	return g
 }
@@ -99,6 +104,14 @@ func (g *guest) fromHub() Stream { return g.everything(g.at, g.there, g.m) }
 func (g *guest) watched() *watcher {
 	g.crowd.t.Helper()
 	return g.crowd.hub.watchSlots(WatchSlots{Memory: g.there.id, Stride: g.slot, Slots: crowdSlots})
+}
+
+// fill puts patterns into the guest's memories, so that whatever a Write lands, wherever it comes from, makes a difference.
+// It does not go together with watched.
+func (g *guest) fill() {
+	g.crowd.t.Helper()
+	g.m.fill(0, g.size(), 1)
+	g.there.fill(0, g.size(), 2)
 }
 
 // target is a checksum of everything that the guest may write to.

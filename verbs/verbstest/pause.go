@@ -41,22 +41,24 @@ var pauseTests = []pauseTest{
 		testPauseKilled},
 }
 
-// pausing is a writer that will stop by itself at a step, or has.
+// pausing is a writer that stops by itself at a step.
 type pausing struct {
 	*guest
-	begun   *pending // the stream
-	watcher *watcher
+	begun *pending // the stream
 }
 
-// pause opens a writer that shall pause at a step, starts its stream, and waits until it has. Passing the step a few times
-// before finds it with everything warm.
-func (c *crowd) pause(step string) *pausing {
+// pausing opens a writer that shall stop at a step.
+func (c *crowd) pausing(step string) *pausing {
 	c.t.Helper()
-	g := c.guest("writer", crowdSlot, EndConfig{Pause: step})
-	p := &pausing{guest: g, watcher: g.watched(), begun: g.node.begin(g.toHub())}
-	g.node.signal(AwaitPause)
-	c.undisturbed()
-	return p
+	return &pausing{guest: c.guest("writer", crowdSlot, EndConfig{Pause: step})}
+}
+
+// pause starts the writer's stream, and waits until it has stopped.
+func (p *pausing) pause() {
+	p.crowd.t.Helper()
+	p.begun = p.node.begin(p.toHub())
+	p.node.signal(AwaitPause)
+	p.crowd.undisturbed()
 }
 
 // goesOn continues the writer and returns its stream.
@@ -68,26 +70,28 @@ func (p *pausing) goesOn() *flow {
 
 // A writer that stopped inside an operation and goes on has lost nothing.
 func testPauseGoesOn(t *T, step string) {
-	c := t.crowd()
-	p := c.pause(step)
+	p := t.crowd().pausing(step)
+	watcher := p.watched()
+	p.pause()
 	flow := p.goesOn()
 	flow.reaches(flow.state().Rounds + 50)
 	flow.stop()
 	if s := flow.state(); s.Failure != verbs.OK {
 		t.Fatalf("the stream ended %v", s.Failure)
 	}
-	p.watcher.stop()
+	watcher.stop()
 }
 
 // pausedRevocation lets revoke take the permission of a paused writer away, lets it go on, and checks that what a guest may
 // write to stays as it was.
 func (t *T) pausedRevocation(step string, revoke func(p *pausing)) {
 	t.Helper()
-	c := t.crowd()
-	p := c.pause(step)
+	p := t.crowd().pausing(step)
+	p.fill()
+	p.pause()
 	revoke(p)
 	before := p.target()
-	c.undisturbed()
+	p.crowd.undisturbed()
 	flow := p.goesOn()
 	p.wasRefused(flow)
 	if p.target() != before {
@@ -104,29 +108,26 @@ func testPauseRevokeMemory(t *T, step string) {
 }
 
 func testPauseClose(t *T, step string) {
-	t.pausedRevocation(step, func(p *pausing) {
-		p.watcher.stop()
-		p.replaceTarget()
-	})
+	t.pausedRevocation(step, func(p *pausing) { p.replaceTarget() })
 }
 
 // A writer that dies there harms nobody else: the shared receives go on, also if the dead had one in its hands, and its
 // memory can be revoked, used by another and closed.
 func testPauseKilled(t *T, step string) {
 	c := t.crowd()
-	p := c.pause(step)
+	p := c.pausing(step)
+	watcher := p.watched()
+	p.pause()
 	p.node.signal(KillEnd)
 	p.isGone()
-	p.watcher.stop()
+	watcher.stop()
 	if t.can.Has&MemoryAccess != 0 {
 		p.there.setAccess(0, Snapshot{})
 		p.there.setAccess(verbs.RemoteAll, Snapshot{})
 	}
 	p.at.reset()
-	other := t.open("other")
-	q := other.pair(OpenPair{SendDepth: crowdDepth})
-	t.connect(q, p.at)
-	flow := other.stream(p.everything(q, other.memory(p.size(), 0), p.there))
+	other := c.guest("other", p.slot, EndConfig{})
+	flow := other.node.stream(other.everything(other.q, other.m, p.there))
 	flow.reaches(20)
 	flow.stop()
 	c.undisturbed()

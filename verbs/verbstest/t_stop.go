@@ -113,6 +113,7 @@ func (t *T) stoppedRevocation(revoke func(g *guest)) {
 	c := t.crowd()
 	for i, rounds := range t.moments {
 		g := c.guest(name("writer", i), slot, EndConfig{})
+		g.fill()
 		flow := g.node.stream(onlyWrites(g.toHub()))
 		flow.reaches(rounds)
 		g.node.signal(StopEnd)
