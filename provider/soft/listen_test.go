@@ -87,3 +87,16 @@ func TestDescriptorsRunOut(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestSilentPeersKeepNoLine: calls that nobody answers do not keep others from being made.
+func TestSilentPeersKeepNoLine(t *testing.T) {
+	config := Config{Name: t.Name(), Lanes: TCP, PeerTimeout: 10 * tolerance}
+	a, b := newHostWith(t, config), newHostWith(t, config)
+	if !(lifeName{device: a.device.identity}).before(lifeName{device: b.device.identity}) {
+		a, b = b, a // the smaller name calls
+	}
+	for range 2 * maxCalls {
+		ok(t, a.pair().Connect(1, b.pair().Address()))
+	}
+	join(a, a.pair(), b, b.pair())
+}
