@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -97,6 +98,17 @@ func TestSilentPeersKeepNoLine(t *testing.T) {
 	}
 	for range 2 * maxCalls {
 		ok(t, a.pair().Connect(1, b.pair().Address()))
+	}
+	m := &b.device.meetings
+	early := func() int {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return len(m.early)
+	}
+	for end := time.Now().Add(tolerance); early() < 2*maxCalls; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d of %d calls have come", early(), 2*maxCalls)
+		}
 	}
 	join(a, a.pair(), b, b.pair())
 }
