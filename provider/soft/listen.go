@@ -185,7 +185,7 @@ func (d *Device) runHello(c net.Conn) {
 }
 
 // dialTCP calls a queue pair, and returns when that has been met.
-func (d *Device) dialTCP(ctx context.Context, l *life, a address) (caller, error) {
+func (d *Device) dialTCP(ctx context.Context, line *line, l *life, a address) (caller, error) {
 	scheme, at := splitWhere(a.tcp)
 	var dialer net.Dialer
 	c, err := dialer.DialContext(ctx, scheme, at)
@@ -194,7 +194,7 @@ func (d *Device) dialTCP(ctx context.Context, l *life, a address) (caller, error
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })
 	defer stop()
-	call, err := d.sayHello(ctx, c, l, a)
+	call, err := d.sayHello(ctx, line, c, l, a)
 	if err != nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("call %s: %w", a.tcp, err)
@@ -202,7 +202,7 @@ func (d *Device) dialTCP(ctx context.Context, l *life, a address) (caller, error
 	return call, nil
 }
 
-func (d *Device) sayHello(ctx context.Context, c net.Conn, l *life, a address) (*tcpCall, error) {
+func (d *Device) sayHello(ctx context.Context, line *line, c net.Conn, l *life, a address) (*tcpCall, error) {
 	t, err := d.dialTLS(ctx, c, a)
 	if err != nil {
 		return nil, err
@@ -215,6 +215,7 @@ func (d *Device) sayHello(ctx context.Context, c net.Conn, l *life, a address) (
 	if _, err := t.Write(h.text()); err != nil {
 		return nil, err
 	}
+	line.free()
 	depth, err := readAnswer(t)
 	if err != nil {
 		return nil, err

@@ -265,7 +265,7 @@ func (t *tie) free() {
 }
 
 // dialShared calls a queue pair of a neighbour, and returns when that has connected too.
-func (d *Device) dialShared(ctx context.Context, l *life, a address) (caller, error) {
+func (d *Device) dialShared(ctx context.Context, line *line, l *life, a address) (caller, error) {
 	n, err := d.neighbourAt(ctx, a)
 	if err != nil {
 		return nil, err
@@ -279,6 +279,7 @@ func (d *Device) dialShared(ctx context.Context, l *life, a address) (caller, er
 	if err := n.say(m, nil, l.bell.cq.wakeDescriptor()); err != nil {
 		return nil, err
 	}
+	line.free()
 	select {
 	case in := <-t.answer:
 		if in.Kind == noteRefuse {
