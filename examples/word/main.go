@@ -11,6 +11,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
 	"strconv"
@@ -49,18 +50,18 @@ func lend(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
+	defer closing(&err, listener)
 	fmt.Println("waiting at", listener.Address())
 	session, err := listener.Accept(ctx)
 	if err != nil {
 		return err
 	}
-	defer session.Close()
+	defer closing(&err, session)
 	end, err := open()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end.close()) }()
+	defer closing(&err, end)
 	if _, err := end.Join(ctx, session, connect.Card{Spans: []verbs.RemoteSpan{end.Memory.Remote(0, 8)}}); err != nil {
 		return err
 	}
@@ -77,12 +78,12 @@ func write(ctx context.Context, word uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	defer session.Close()
+	defer closing(&err, session)
 	end, err := open()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, end.close()) }()
+	defer closing(&err, end)
 	lender, err := end.Join(ctx, session, connect.Card{})
 	if err != nil {
 		return err
@@ -95,6 +96,8 @@ func write(ctx context.Context, word uint64) (err error) {
 	_, err = session.Swap(ctx, connect.Card{Step: "written"})
 	return err
 }
+
+func closing(err *error, what io.Closer) { *err = errors.Join(*err, what.Close()) }
 
 func options(name string) connect.Options {
 	return connect.Options{Name: name, Offers: []connect.Offer{{Provider: "soft"}}}
@@ -120,4 +123,4 @@ func open() (*end, error) {
 	return &end{e, device}, err
 }
 
-func (e *end) close() error { return errors.Join(e.End.Close(), e.device.Close()) }
+func (e *end) Close() error { return errors.Join(e.End.Close(), e.device.Close()) }
