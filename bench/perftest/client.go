@@ -25,15 +25,16 @@ func (c *Client) Run(ctx context.Context) error {
 		return err
 	}
 	sig := &signals{}
-	defer watchContext(ctx, sig, farewellTime)()
-	if _, err := (talk{c.Exchange}).round(ctx, "plan", note{Plan: &c.Plan}); err != nil {
-		return err
+	late, end := watchContext(ctx, sig, farewellTime)
+	defer end()
+	if _, err := (talk{c.Exchange}).round(late, "plan", note{Plan: &c.Plan}); err != nil {
+		return both(ctx.Err(), err)
 	}
-	e, err := c.join(ctx, &c.Plan, sig)
+	e, err := c.join(late, &c.Plan, sig)
 	if err != nil {
 		return both(ctx.Err(), err)
 	}
-	err = c.runs(ctx, e, sig)
+	err = c.runs(late, e, sig)
 	if err == nil {
 		err = ctx.Err()
 	}
@@ -65,21 +66,21 @@ func (c *Client) run(ctx context.Context, e *end, sig *signals, index int, run R
 	for _, w := range e.workers {
 		w.prepare(run, c.Plan.Wait, c.Served, sig)
 	}
-	prepareClient(e, index, run)
-	if _, err := (talk{c.Exchange}).round(ctx, "ready", note{}); err != nil {
-		return r, true, err
+	err = prepareClient(e, index, run, sig)
+	if _, told := (talk{c.Exchange}).round(ctx, "ready", note{Failed: text(err)}); err != nil || told != nil {
+		return r, true, why(err, told)
 	}
 	tallies := newTallies(len(e.workers), run)
 	before := processTime()
 	err = c.each(e, sig, func(i int, w *worker) error { return w.measure(&tallies[i]) })
 	used := processTime() - before
 	if err == nil && run.Operation == Read && run.Measure == Bandwidth {
-		err = compareAll(e, index, run, (*pair).out)
+		err = compareAll(e, index, run, sig, (*pair).out)
 	}
 	last = sig.stop.Load() || index == len(c.Plan.Runs())-1
 	theirs, failed := talk{c.Exchange}.round(ctx, "done", note{Failed: text(err), Last: last})
 	if err != nil || failed != nil {
-		return r, true, both(err, failed)
+		return r, true, why(err, failed)
 	}
 	r, err = c.result(run, tallies, used, theirs)
 	r.Partial = sig.stop.Load()

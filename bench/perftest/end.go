@@ -16,8 +16,8 @@ type end struct {
 	pairs   []*pair // of all workers
 }
 
-// openEnd opens one side. On failure nothing stays open.
-func openEnd(device *verbs.Device, plan *Plan) (e *end, err error) {
+// openEnd opens one side, unless it is told to stop. On failure nothing stays open.
+func openEnd(device *verbs.Device, plan *Plan, sig *signals) (e *end, err error) {
 	e = &end{plan: plan}
 	defer func() {
 		if err != nil {
@@ -34,9 +34,9 @@ func openEnd(device *verbs.Device, plan *Plan) (e *end, err error) {
 	if e.memory, err = e.domain.Alloc(bytes, verbs.RemoteAll); err != nil {
 		return e, fmt.Errorf("memory for %d pairs; lower pairs or size: %w", plan.Pairs, err)
 	}
-	touch(e.memory.Bytes())
+	touch(e.memory.Bytes(), sig)
 	for i := range plan.Threads {
-		if err := e.addWorker(device, i); err != nil {
+		if err := e.addWorker(device, i, sig); err != nil {
 			return e, err
 		}
 	}
@@ -44,15 +44,14 @@ func openEnd(device *verbs.Device, plan *Plan) (e *end, err error) {
 }
 
 // touch has the system give pages of their own, so that a run does not pay for them.
-func touch(b []byte) {
-	for i := 0; i < len(b); i += 4096 {
-		b[i] = 1
+func touch(b []byte, sig *signals) {
+	for i := 0; i < len(b) && !sig.stop.Load(); i += 4096 {
+		b[i] = 0 // it is zero, and a page of its own from now on
 	}
-	clear(b)
 }
 
 // addWorker makes a thread's completion queue and its share of the pairs.
-func (e *end) addWorker(device *verbs.Device, index int) error {
+func (e *end) addWorker(device *verbs.Device, index int, sig *signals) error {
 	share := e.plan.Pairs / e.plan.Threads
 	if index < e.plan.Pairs%e.plan.Threads {
 		share++
@@ -65,6 +64,9 @@ func (e *end) addWorker(device *verbs.Device, index int) error {
 	w := &worker{end: e, queue: queue}
 	e.workers = append(e.workers, w)
 	for range share {
+		if sig.stop.Load() {
+			return errAborted
+		}
 		if err := e.addPair(w); err != nil {
 			return fmt.Errorf("queue pair %d of %d: %w", len(e.pairs)+1, e.plan.Pairs, err)
 		}
@@ -102,13 +104,16 @@ func (e *end) card() (c connect.Card) {
 }
 
 // connect joins the queue pairs with those of the peer's card.
-func (e *end) connect(theirs connect.Card) error {
+func (e *end) connect(theirs connect.Card, sig *signals) error {
 	if len(theirs.Addresses) != len(e.pairs) || len(theirs.Spans) != len(e.pairs) {
 		return fmt.Errorf("the peer has %d queue pairs and %d spans, not %d", len(theirs.Addresses), len(theirs.Spans), len(e.pairs))
 	}
 	for i, p := range e.pairs {
 		if theirs.Spans[i].Length != uint64(p.slot) {
 			return fmt.Errorf("the peer lends %d bytes for queue pair %d, not %d", theirs.Spans[i].Length, i, p.slot)
+		}
+		if sig.stop.Load() {
+			return errAborted
 		}
 		p.remote = theirs.Spans[i]
 		if err := p.queue.Connect(p.tag, theirs.Addresses[i]); err != nil {

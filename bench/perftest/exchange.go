@@ -33,8 +33,7 @@ const stepTime = 30 * time.Second
 // talk is a side's end of the exchange.
 type talk struct{ exchange Exchange }
 
-// round swaps notes, and fails if the peer has failed. It goes on after ctx is done, because an interrupted client still
-// says good-bye.
+// round swaps notes, and fails if the peer has failed.
 func (t talk) round(ctx context.Context, step string, mine note) (note, error) {
 	_, theirs, err := t.cards(ctx, connect.Card{Step: step}, mine)
 	return theirs, err
@@ -44,10 +43,10 @@ func (t talk) cards(ctx context.Context, mine connect.Card, said note) (theirs c
 	if mine.Note, err = json.Marshal(said); err != nil {
 		return theirs, heard, err
 	}
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), stepTime)
+	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	if theirs, err = t.exchange.Swap(ctx, mine); err != nil {
-		return theirs, heard, err
+		return theirs, heard, lastWord(err)
 	}
 	if err := json.Unmarshal(theirs.Note, &heard); err != nil {
 		return theirs, heard, fmt.Errorf("%s: the peer's note cannot be read (is it of another version?): %w", mine.Step, err)
@@ -56,6 +55,26 @@ func (t talk) cards(ctx context.Context, mine connect.Card, said note) (theirs c
 		return theirs, heard, fmt.Errorf("the peer: %s", heard.Failed)
 	}
 	return theirs, heard, nil
+}
+
+// lastWord leaves of an error what the peer said when it gave up, if it did: in which round does not matter then.
+func lastWord(err error) error {
+	for inner := err; errors.Is(inner, connect.ErrGaveUp); inner = errors.Unwrap(inner) {
+		err = inner
+		if _, joined := inner.(interface{ Unwrap() []error }); joined || errors.Unwrap(inner) == connect.ErrGaveUp {
+			break
+		}
+	}
+	return err
+}
+
+// why is what a run failed with, of what this side has found and what came of telling the peer. A peer that gave up has
+// said why, and everything else follows from that.
+func why(mine, told error) error {
+	if errors.Is(told, connect.ErrGaveUp) {
+		return told
+	}
+	return both(mine, told)
 }
 
 // both joins two errors, of which each may be nil, in one line.

@@ -141,8 +141,10 @@ func (p *Plan) slot() int {
 	return (size + line - 1) / line * line
 }
 
-// maxInFlight bounds the bytes outstanding on a queue pair, so that a run with large messages can end in time.
+// maxInFlight bounds the bytes outstanding on all queue pairs, so that a run with large messages can end in time.
 const maxInFlight = 256 * units.MiB
 
-// window is how many requests of a run may be outstanding on a queue pair.
-func (p *Plan) window(r Run) int { return min(p.Depth, max(2, int(maxInFlight/r.Size))) }
+// window is how many requests of a run may be outstanding on a queue pair: two at least, if the depth allows it.
+func (p *Plan) window(r Run) int {
+	return min(p.Depth, max(2, int(maxInFlight/r.Size)/p.Pairs))
+}

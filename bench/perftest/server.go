@@ -10,13 +10,15 @@ type Server struct {
 	Side
 }
 
-// Serve does what one client's plan says, and returns when the client is done. When ctx is done it ends at once.
+// Serve does what one client's plan says, and returns when the client is done. When ctx is done it ends at once, and
+// closes its queue pairs, by which the client notices.
 func (s *Server) Serve(ctx context.Context) error {
 	sig := &signals{}
-	defer watchContext(ctx, sig, 0)()
+	ctx, end := watchContext(ctx, sig, 0)
+	defer end()
 	theirs, err := talk{s.Exchange}.round(ctx, "plan", note{})
 	if err != nil {
-		return err
+		return both(ctx.Err(), err)
 	}
 	plan, err := accept(theirs)
 	if err != nil {
@@ -59,20 +61,23 @@ func (s *Server) run(ctx context.Context, e *end, sig *signals, index int, run R
 	for _, w := range e.workers {
 		w.prepare(run, s.wait(e.plan, run), s.Served, sig)
 	}
-	prepareServer(e, index, run)
-	if _, err := (talk{s.Exchange}).round(ctx, "ready", note{}); err != nil {
-		return false, err
+	err = prepareServer(e, index, run, sig)
+	if _, told := (talk{s.Exchange}).round(ctx, "ready", note{Failed: text(err)}); err != nil || told != nil {
+		return false, why(err, told)
 	}
 	before := processTime()
 	err = s.each(e, sig, func(_ int, w *worker) error { return w.respond() })
 	used := processTime() - before
+	if ctx.Err() != nil {
+		return false, ctx.Err() // the client may be in the middle of the run: it has no ear for a note
+	}
 	mine := note{Failed: text(err)}
 	if err == nil {
-		mine = inspect(e, index, run)
+		mine = inspect(e, index, run, sig)
 	}
 	mine.CPU = int64(used)
 	theirs, failed := talk{s.Exchange}.round(ctx, "done", mine)
-	return theirs.Last, both(err, failed)
+	return theirs.Last, why(err, failed)
 }
 
 // wait is how the server waits in a run. Who only lends memory sleeps, unless the NIC's work needs it.

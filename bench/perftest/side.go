@@ -30,24 +30,27 @@ type Side struct {
 // farewellTime is how long an interrupted client waits for an orderly end.
 const farewellTime = 2 * time.Second
 
-// watchContext sets stop when ctx is done, and abort after a further time. The returned function ends that.
-func watchContext(ctx context.Context, s *signals, further time.Duration) (end func()) {
-	finished, watching := make(chan struct{}), make(chan struct{})
+// watchContext sets stop when ctx is done, and abort after a further time. Until then the returned context goes on, so
+// that an interrupted side can still say good-bye. The returned function ends everything.
+func watchContext(ctx context.Context, s *signals, further time.Duration) (late context.Context, end func()) {
+	late, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	watching := make(chan struct{})
 	go func() {
 		defer close(watching)
 		select {
 		case <-ctx.Done():
-		case <-finished:
+		case <-late.Done():
 			return
 		}
 		s.stop.Store(true)
 		select {
 		case <-time.After(further):
 			s.abort.Store(true)
-		case <-finished:
+			cancel()
+		case <-late.Done():
 		}
 	}()
-	return func() { close(finished); <-watching }
+	return late, func() { cancel(); <-watching }
 }
 
 // each runs work for every worker at the same time, each bound to its core, and waits for all. The first that fails
@@ -119,7 +122,7 @@ var ErrConnect = errors.New("the queue pairs cannot be connected")
 
 // join opens this side, and connects it with the other.
 func (s *Side) join(ctx context.Context, plan *Plan, sig *signals) (*end, error) {
-	e, failed := openEnd(s.Device, plan)
+	e, failed := openEnd(s.Device, plan, sig)
 	if failed != nil {
 		_, _, err := talk{s.Exchange}.cards(ctx, connect.Card{Step: "connect"}, note{Failed: text(failed)})
 		return nil, both(failed, err)
@@ -139,7 +142,7 @@ func (s *Side) join(ctx context.Context, plan *Plan, sig *signals) (*end, error)
 }
 
 func (s *Side) connect(e *end, theirs connect.Card, sig *signals) error {
-	if err := e.connect(theirs); err != nil {
+	if err := e.connect(theirs, sig); err != nil {
 		return err
 	}
 	return s.each(e, sig, func(_ int, w *worker) error {

@@ -5,8 +5,13 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
-// measureBandwidth keeps the pairs full.
+// measureBandwidth keeps the pairs full. Each has a message before that, so that there is one to compare.
 func (w *worker) measureBandwidth(t *tally) error {
+	for _, p := range w.pairs {
+		if err := w.postFirst(p, t); err != nil {
+			return err
+		}
+	}
 	if err := w.stream(t, w.warmUp()); err != nil {
 		return err
 	}
@@ -21,17 +26,32 @@ func (w *worker) measureBandwidth(t *tally) error {
 // stream posts to all pairs until the budget is spent, at least a message, and waits until everything has ended.
 func (w *worker) stream(t *tally, b budget) error {
 	window := w.end.plan.window(w.run)
-	for first := true; first || !b.spent(clock.Real.Now()); first = false {
-		for _, p := range w.pairs {
-			if err := w.fillWindow(p, window, t, &b); err != nil {
+	for next := 0; ; next++ {
+		if next == len(w.pairs) {
+			if _, err := w.takeOrIdle(); err != nil {
 				return err
 			}
+			next = 0
 		}
-		if _, err := w.takeOrIdle(); err != nil {
+		if err := w.fillWindow(w.pairs[next], window, t, &b); err != nil {
 			return err
 		}
+		if b.spent(clock.Real.Now()) {
+			return w.finishStream(t)
+		}
 	}
-	return w.finishStream(t)
+}
+
+// postFirst posts a message that is reported.
+func (w *worker) postFirst(p *pair, t *tally) error {
+	if w.signals.abort.Load() {
+		return errAborted
+	}
+	if err := w.post(p, 0); err != nil {
+		return err
+	}
+	t.all++
+	return p.queue.Flush()
 }
 
 // fillWindow posts whole lists until the window of p is full.

@@ -3,8 +3,11 @@ package perftest
 import "fmt"
 
 // prepareClient writes what a run will send, or clears where it will read to.
-func prepareClient(e *end, index int, run Run) {
+func prepareClient(e *end, index int, run Run, sig *signals) error {
 	for _, p := range e.pairs {
+		if sig.abort.Load() {
+			return errAborted
+		}
 		clear(p.in(run))
 		switch {
 		case run.Measure == Latency:
@@ -14,22 +17,30 @@ func prepareClient(e *end, index int, run Run) {
 			fill(p.out(run), seed(index, p.number))
 		}
 	}
+	return nil
 }
 
 // prepareServer clears where a run will land, or writes what it will read.
-func prepareServer(e *end, index int, run Run) {
+func prepareServer(e *end, index int, run Run, sig *signals) error {
 	for _, p := range e.pairs {
+		if sig.abort.Load() {
+			return errAborted
+		}
 		if run.Operation == Read {
 			fill(p.in(run), seed(index, p.number))
 		} else {
 			clear(p.in(run))
 		}
 	}
+	return nil
 }
 
 // compareAll compares the bytes of a run on all pairs with what they must be.
-func compareAll(e *end, index int, run Run, of func(*pair, Run) []byte) error {
+func compareAll(e *end, index int, run Run, sig *signals, of func(*pair, Run) []byte) error {
 	for _, p := range e.pairs {
+		if sig.abort.Load() {
+			return errAborted
+		}
 		if err := compare(of(p, run), seed(index, p.number)); err != nil {
 			return fmt.Errorf("the data is wrong: queue pair %d: %w", p.number, err)
 		}
@@ -46,13 +57,13 @@ func sumWords(e *end) (sum uint64) {
 }
 
 // inspect is the server's part of verifying a bandwidth run.
-func inspect(e *end, index int, run Run) (n note) {
+func inspect(e *end, index int, run Run, sig *signals) (n note) {
 	switch {
 	case run.Measure == Latency || run.Operation == Read:
 	case run.Operation.Atomic():
 		n.Sum = sumWords(e)
 	default:
-		n.Wrong = text(compareAll(e, index, run, (*pair).in))
+		n.Wrong = text(compareAll(e, index, run, sig, (*pair).in))
 	}
 	return n
 }

@@ -94,11 +94,10 @@ func (w *worker) book(c *verbs.Completion) error {
 
 // explain makes an error of a completion. A receive is flushed when the peer has closed its end, or has died.
 func (w *worker) explain(c *verbs.Completion) error {
-	err := verbs.CompletionError(c)
 	if c.Status == verbs.Flushed {
-		return fmt.Errorf("the peer has ended: %w", err)
+		return fmt.Errorf("the peer has ended: the %v was %w", c.Op, verbs.ErrFlushed)
 	}
-	return err
+	return verbs.CompletionError(c)
 }
 
 // idle waits for completions as the plan says. It may return early.
@@ -163,6 +162,9 @@ func (w *worker) makeRoom(p *pair) error {
 // connect waits until all queue pairs are connected.
 func (w *worker) connect() error {
 	for w.connected < len(w.pairs) {
+		if w.signals.stop.Load() {
+			return errAborted
+		}
 		if _, err := w.takeOrIdle(); err != nil {
 			return err
 		}
