@@ -120,9 +120,8 @@ func (c *Client) result(run Run, tallies []tally, used time.Duration, theirs not
 		start, end = min(start, tallies[i].start), max(end, tallies[i].end)
 	}
 	r.Seconds = end.Sub(start).Seconds()
-	r.CPU.Client = float64(used) / float64(all)
-	if !c.Together {
-		r.CPU.Server = float64(theirs.CPU) / float64(all)
+	if r.CPU = (CPU{Client: float64(used) / float64(all), Server: float64(theirs.CPU) / float64(all)}); c.Together {
+		r.CPU = CPU{Both: r.CPU.Client}
 	}
 	if run.Measure == Latency {
 		h, batch := merge(tallies)

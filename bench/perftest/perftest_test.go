@@ -79,12 +79,12 @@ func TestEveryOperation(t *testing.T) {
 
 func checkResult(t *testing.T, r Result, run Run, plan Plan) {
 	t.Helper()
-	if r.Run != run || r.Partial || r.Seconds <= 0 || r.CPU.Client <= 0 {
+	if r.Run != run || r.Partial || r.Seconds <= 0 || r.CPU.Both <= 0 || r.CPU.Client != 0 || r.CPU.Server != 0 {
 		t.Errorf("%v: %+v", run, r)
 	}
 	if run.Measure == Latency {
 		l := r.Latency
-		if r.Messages != plan.Iterations*int64(plan.Threads) || l.P50 <= 0 || l.P99 < l.P50 || l.P999 < l.P99 || l.Max < l.P999 {
+		if r.Messages != plan.Iterations*int64(plan.Threads) || l.P50 <= 0 || l.P99 < l.P50 || l.Max < l.P99 || l.P999 != 0 {
 			t.Errorf("%v: %d messages, %+v", run, r.Messages, l)
 		}
 		return
@@ -163,7 +163,7 @@ func TestServerRefusesAPlan(t *testing.T) {
 	if _, err := client.round(t.Context(), "plan", note{Plan: &plan}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := client.round(t.Context(), "connect", note{}); err == nil || !strings.Contains(err.Error(), "the peer: depth -1") {
+	if _, err := client.round(t.Context(), "connect", note{}); err == nil || !strings.Contains(err.Error(), "the peer: --depth -1") {
 		t.Errorf("the client hears %v", err)
 	}
 	if err := <-served; !errors.Is(err, ErrPlan) {

@@ -32,7 +32,7 @@ const (
 	MaxPairs   = 10_000
 	MaxThreads = 256
 	maxRuns    = 10_000
-	maxBatch   = 1 << 20
+	MaxBatch   = 1 << 20
 	maxTime    = 24 * time.Hour
 	maxMemory  = 4 << 30 // of either side, in bytes
 	maxPosted  = 1 << 21 // requests of all pairs
@@ -45,22 +45,24 @@ var ErrPlan = errors.New("cannot be measured")
 func (p *Plan) Validate() error {
 	for _, limit := range []struct {
 		name               string
-		value, least, most int64
+		value, least, most int
+		why                string
 	}{
-		{"threads", int64(p.Threads), 1, MaxThreads},
-		{"pairs", int64(p.Pairs), int64(p.Threads), MaxPairs},
-		{"depth", int64(p.Depth), 1, 1 << 14},
-		{"list", int64(p.List), 1, int64(p.Depth)},
-		{"quiet-every", int64(p.QuietEvery), 1, int64(p.Depth)},
-		{"batch", int64(p.Batch), 0, maxBatch},
+		{"threads", p.Threads, 1, MaxThreads, ""},
+		{"pairs", p.Pairs, p.Threads, MaxPairs, ", one for each of --threads at least"},
+		{"depth", p.Depth, 1, 1 << 14, ""},
+		{"list", p.List, 1, p.Depth, ", which is --depth"},
+		{"quiet-every", p.QuietEvery, 1, p.Depth, ", which is --depth"},
+		{"batch", p.Batch, 0, MaxBatch, ""},
 	} {
 		if limit.value < limit.least || limit.value > limit.most {
-			return fmt.Errorf("%s %d %w: it is between %d and %d", limit.name, limit.value, ErrPlan, limit.least, limit.most)
+			return fmt.Errorf("--%s %d %w: it is between %d and %d%s", limit.name, limit.value, ErrPlan, limit.least, limit.most,
+				limit.why)
 		}
 	}
 	if p.Pairs*p.Depth > maxPosted {
-		return fmt.Errorf("%d pairs of depth %d %w: lower one of them, to at most %d requests together", p.Pairs, p.Depth, ErrPlan,
-			maxPosted)
+		return fmt.Errorf("%d pairs of depth %d %w: they post %d requests, at most %d; lower --depth to %d, or --pairs", p.Pairs, p.Depth,
+			ErrPlan, p.Pairs*p.Depth, maxPosted, maxPosted/p.Pairs)
 	}
 	if err := p.validateTimes(); err != nil {
 		return err
@@ -71,11 +73,11 @@ func (p *Plan) Validate() error {
 func (p *Plan) validateTimes() error {
 	switch {
 	case p.Iterations < 0:
-		return fmt.Errorf("iterations %d %w: there is at least 1", p.Iterations, ErrPlan)
+		return fmt.Errorf("--iterations %d %w: there is at least 1", p.Iterations, ErrPlan)
 	case p.Iterations == 0 && (p.Duration <= 0 || p.Duration > maxTime):
-		return fmt.Errorf("duration %v %w: it is above 0 and at most %v", p.Duration, ErrPlan, maxTime)
+		return fmt.Errorf("--duration %v %w: it is above 0 and at most %v", p.Duration, ErrPlan, maxTime)
 	case p.WarmUp < 0 || p.WarmUp > maxTime:
-		return fmt.Errorf("warm-up %v %w: it is between 0 and %v", p.WarmUp, ErrPlan, maxTime)
+		return fmt.Errorf("--warm-up %v %w: it is between 0 and %v", p.WarmUp, ErrPlan, maxTime)
 	}
 	return nil
 }

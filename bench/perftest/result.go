@@ -15,19 +15,19 @@ type Result struct {
 	Latency  *Spread `json:"latency_us,omitempty"` // of a Latency run
 	Rate     *Rate   `json:"rate,omitempty"`       // of a Bandwidth run
 	CPU      CPU     `json:"cpu_ns_per_message"`
-	Verified bool    `json:"verified"` // the target's bytes were compared, and were right
-	Partial  bool    `json:"partial"`  // interrupted before its end
+	Verified bool    `json:"verified,omitempty"` // the target's bytes were compared, and were right; latency compares none
+	Partial  bool    `json:"partial"`            // interrupted before its end
 }
 
 // Spread is the distribution of a latency, in microseconds.
 type Spread struct {
-	Kind  string  `json:"kind"`    // "half round trip" or "post to completion"
-	Batch int     `json:"batch"`   // messages that a sample is the mean of
-	Count int64   `json:"samples"` // a percentile of fewer than its samples means little
+	Kind  string  `json:"kind"`  // "half round trip" or "post to completion"
+	Batch int     `json:"batch"` // messages that a sample is the mean of
+	Count int64   `json:"samples"`
 	Mean  float64 `json:"mean"`
 	P50   float64 `json:"p50"`
-	P99   float64 `json:"p99"`
-	P999  float64 `json:"p99_9"`
+	P99   float64 `json:"p99,omitempty"`   // zero: of fewer than 100 samples it would mean nothing
+	P999  float64 `json:"p99_9,omitempty"` // zero: of fewer than 1,000 samples it would mean nothing
 	Max   float64 `json:"max"`
 }
 
@@ -37,11 +37,12 @@ type Rate struct {
 	MessagesPerSecond  float64 `json:"messages_per_second"`
 }
 
-// CPU is the processor time of either process for a message, in nanoseconds. If both sides are in one process, Client is
-// for both.
+// CPU is the processor time of either process for a message, in nanoseconds. If both sides are in one process, it is
+// for both together.
 type CPU struct {
-	Client float64 `json:"client"`
-	Server float64 `json:"server"`
+	Client float64 `json:"client,omitempty"`
+	Server float64 `json:"server,omitempty"`
+	Both   float64 `json:"both,omitempty"`
 }
 
 // What the histogram can hold: a sample of up to 100 s, with three digits.
@@ -63,8 +64,12 @@ func spread(h *hdrhistogram.Histogram, run Run, batch int) *Spread {
 	micros := func(nanoseconds float64) float64 { return nanoseconds / parts / 1e3 }
 	s.Mean = micros(h.Mean())
 	s.P50 = micros(float64(h.ValueAtQuantile(50)))
-	s.P99 = micros(float64(h.ValueAtQuantile(99)))
-	s.P999 = micros(float64(h.ValueAtQuantile(99.9)))
+	if s.Count >= 100 {
+		s.P99 = micros(float64(h.ValueAtQuantile(99)))
+	}
+	if s.Count >= 1000 {
+		s.P999 = micros(float64(h.ValueAtQuantile(99.9)))
+	}
 	s.Max = micros(float64(h.Max()))
 	return s
 }

@@ -45,8 +45,8 @@ func watchContext(ctx context.Context, s *signals, further time.Duration) (late 
 		s.stop.Store(true)
 		select {
 		case <-time.After(further):
+			cancel() // before anybody has ended, so that who has knows why
 			s.abort.Store(true)
-			cancel()
 		case <-late.Done():
 		}
 	}()

@@ -20,12 +20,13 @@ func newDemo() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "demo",
-		Short: "Show the verbs layer at work: a write, a revocation, a refused write",
-		Long: `Two nodes, alice and bob. Bob writes into alice's memory, without alice doing anything. Alice revokes; from
-the completion on nothing of bob's can land. Bob tries, and is refused. Both reset, connect again and go on.
+		Short: "Show the verbs at work: a write, a revocation, a refused write",
+		Long: `Two nodes, alice and bob. Bob writes into alice's memory, without alice doing
+anything. Alice revokes; from the completion on nothing of bob's can land. Bob
+tries, and is refused. Both reset, connect again and go on.
 
-The same code runs on the in-process lane of the software NIC, in real time, and in the simulator, in virtual time
-with a timeline of every request.`,
+The same code runs on the in-process lane of the software NIC, in real time, and
+in the simulator, in virtual time with a timeline of every request.`,
 		Args: noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			out := newTeller(cmd.OutOrStdout(), asJSON)

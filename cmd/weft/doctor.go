@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 )
@@ -45,18 +47,27 @@ type choice struct {
 }
 
 // errUnusable is the doctor's worst finding.
-var errUnusable = errors.New("nothing is usable: see the problems above")
+var errUnusable = errors.New("nothing is usable beyond one process: the lines above say why")
 
 func newDoctor() *cobra.Command {
 	var asJSON bool
 	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look at what this machine has, what will be used, and what to fix",
-		Long: `Tries every provider by a real write, looks at the limits and the kernel features that they need, and says what will be
-used and why. Each line is ok, a warning (it works, but not as well as it could) or a problem, with what to do.
-Exit status 0 if something is usable, 1 if nothing is.`,
+		Long: `Tries every provider by a real write, looks at the limits and kernel features
+that they need, and says what will be used and why. Each line is ok, a warning
+(it works, but not as well as it could) or a problem, with what to do.
+WEFT_PROVIDER is heeded, as weft perf does.
+
+Exit status 0 if another process can be reached, 1 if none can, 2 if
+WEFT_PROVIDER is not known.`,
 		Args: noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if asked := os.Getenv("WEFT_PROVIDER"); asked != "" {
+				if _, err := findProvider(asked); err != nil {
+					return usageError{fmt.Errorf("WEFT_PROVIDER %q: %w", asked, err)}
+				}
+			}
 			return printDoctor(cmd.OutOrStdout(), examine(cmd.Context()), asJSON)
 		},
 	}
@@ -68,9 +79,7 @@ Exit status 0 if something is usable, 1 if nothing is.`,
 func examine(ctx context.Context) doctorReport {
 	r := doctorReport{Version: version, Providers: examineLanes(ctx)}
 	r.SameHost, r.AnotherHost = chooseLanes(r.Providers, os.Getenv("WEFT_PROVIDER"))
-	for _, f := range r.Providers {
-		r.Usable = r.Usable || f.State == ok
-	}
+	r.Usable = r.SameHost.Provider != "" || r.AnotherHost.Provider != ""
 	devices := rdmaDevices(infinibandFolder)
 	r.Providers = append(r.Providers, examineRDMA(devices))
 	for _, look := range []func() finding{examineKernel, examineCores, examineQuota, examineFiles,
@@ -79,7 +88,29 @@ func examine(ctx context.Context) doctorReport {
 		func() finding { return examineLoopback("loopback IPv6", "tcp6", "[::1]:0") }, examineHugePages} {
 		r.System = append(r.System, look())
 	}
+	pointAt(r.Providers, r.System)
 	return r
+}
+
+// pointAt says, for a provider that does not work, where the remedy stands: at what is wrong with the system.
+func pointAt(providers, system []finding) {
+	var wrong []string
+	for _, state := range []health{problem, warning} {
+		for _, f := range system {
+			if f.State == state {
+				wrong = append(wrong, f.Name)
+			}
+		}
+	}
+	fix := "nothing below explains it: report it, with what weft doctor --json prints"
+	if len(wrong) > 0 {
+		fix = "see below: " + strings.Join(wrong, ", ")
+	}
+	for i := range providers {
+		if providers[i].State == problem {
+			providers[i].Fix = fix
+		}
+	}
 }
 
 func printDoctor(out io.Writer, r doctorReport, asJSON bool) error {
@@ -101,8 +132,8 @@ func printReport(out io.Writer, r doctorReport) error {
 	t.printf("Providers\n")
 	printFindings(t, r.Providers)
 	t.printf("\nWhat will be used\n")
-	t.printf("  to this host     %-8s %s\n", orNone(r.SameHost.Provider), r.SameHost.Why)
-	t.printf("  to another host  %-8s %s\n", orNone(r.AnotherHost.Provider), r.AnotherHost.Why)
+	printWrapped(t, fmt.Sprintf("  to this host     %-8s ", orNone(r.SameHost.Provider)), r.SameHost.Why)
+	printWrapped(t, fmt.Sprintf("  to another host  %-8s ", orNone(r.AnotherHost.Provider)), r.AnotherHost.Why)
 	t.printf("\nThe system\n")
 	printFindings(t, r.System)
 	return t.err
@@ -110,11 +141,25 @@ func printReport(out io.Writer, r doctorReport) error {
 
 func printFindings(t *teller, findings []finding) {
 	for _, f := range findings {
-		t.printf("  %-8s %-16s %s\n", f.State, f.Name, f.Text)
+		printWrapped(t, fmt.Sprintf("  %-8s %-16s ", f.State, f.Name), f.Text)
 		if f.Fix != "" {
-			t.printf("  %-8s %-16s fix: %s\n", "", "", f.Fix)
+			printWrapped(t, strings.Repeat(" ", 28), "fix: "+f.Fix)
 		}
 	}
+}
+
+// printWrapped prints text in lines of 80 columns, between words, all of them behind what the first begins with.
+func printWrapped(t *teller, begin, text string) {
+	const columns = 80
+	line := begin
+	for i, word := range strings.Fields(text) {
+		if i > 0 && utf8.RuneCountInString(line)+utf8.RuneCountInString(word) > columns {
+			t.printf("%s\n", strings.TrimRight(line, " "))
+			line = strings.Repeat(" ", utf8.RuneCountInString(begin))
+		}
+		line += word + " "
+	}
+	t.printf("%s\n", strings.TrimRight(line, " "))
 }
 
 func orNone(name string) string {

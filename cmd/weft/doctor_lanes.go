@@ -21,7 +21,7 @@ func examineLanes(ctx context.Context) []finding {
 	for _, l := range lanes {
 		f := good(l.name, "%s: a write arrived", l.what)
 		if err := tryLane(ctx, l); err != nil {
-			f = good(l.name, "%s: %v", l.what, err).but(problem, "see the problems of the system below")
+			f = good(l.name, "%s: %v", l.what, err).but(problem, "")
 		}
 		found = append(found, f)
 	}
@@ -30,9 +30,12 @@ func examineLanes(ctx context.Context) []finding {
 
 // tryLane writes over a lane from this process to itself, and compares what has arrived.
 func tryLane(ctx context.Context, l lane) error {
+	if err := l.checkFiles(1, 1); err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(ctx, laneTime)
 	defer cancel()
-	return withinProcess(ctx, l, nil, func(side perftest.Side) error {
+	return withinProcess(ctx, l, laneTime, nil, func(side perftest.Side) error {
 		client := perftest.Client{Side: side, Plan: trial(), Report: func(perftest.Result) {}}
 		return client.Run(ctx)
 	})
@@ -46,15 +49,27 @@ func trial() perftest.Plan {
 
 // chooseLanes says what --provider auto will take. Asked is what WEFT_PROVIDER says.
 func chooseLanes(tried []finding, asked string) (here, there choice) {
+	choose := chooseLane
 	if asked != "" && asked != "auto" {
-		why := "WEFT_PROVIDER asks for it"
-		if _, err := findProvider(asked); err != nil {
-			why = fmt.Sprintf("WEFT_PROVIDER %q: %v", asked, err)
-			asked = ""
-		}
-		return choice{asked, why}, choice{asked, why}
+		choose = func(tried []finding, far connect.Reach) choice { return obeyLane(tried, asked, far) }
 	}
-	return chooseLane(tried, connect.SameHost), chooseLane(tried, connect.Anywhere)
+	return choose(tried, connect.SameHost), choose(tried, connect.Anywhere)
+}
+
+// obeyLane takes the lane that was asked for, or none.
+func obeyLane(tried []finding, asked string, far connect.Reach) choice {
+	for i, l := range lanes {
+		switch {
+		case l.name != asked:
+		case l.reach > far:
+			return choice{"", fmt.Sprintf("WEFT_PROVIDER asks for %s, which does not reach there: it is %s", asked, l.what)}
+		case tried[i].State != ok:
+			return choice{"", fmt.Sprintf("WEFT_PROVIDER asks for %s, which does not work: see above", asked)}
+		default:
+			return choice{asked, "WEFT_PROVIDER asks for it"}
+		}
+	}
+	return choice{"", fmt.Sprintf("WEFT_PROVIDER asks for %s: %v", asked, errProvider)}
 }
 
 // chooseLane takes the best lane that works and reaches far enough.

@@ -85,10 +85,11 @@ func examineFiles() finding {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return good("open files", "unknown: %v", err).but(warning, "")
 	}
-	usable := max(0, int64(min(limit.Max, 1<<40))-filesReserve)
-	f := good("open files", "soft %d, hard %d (taken as far as it goes): about %d TCP queue pairs", limit.Cur, limit.Max, usable)
+	usable := max(0, int(min(limit.Max, 1<<40))-filesBeside)
+	f := good("open files", "soft %d, hard %d (taken as far as it goes): about %s", limit.Cur, limit.Max,
+		counted(usable, "TCP queue pair"))
 	if limit.Max < comfortable {
-		return f.but(warning, "ulimit -Hn 65536 as root before it starts, or LimitNOFILE=65536 in its systemd unit")
+		return f.but(warning, "as root ulimit -n 65536 before it starts, or LimitNOFILE=65536 in its systemd unit")
 	}
 	return f
 }

@@ -70,7 +70,9 @@ func TestChooseLanes(t *testing.T) {
 		{find(ok, ok, problem), "", "shm", "", "the best that works"},
 		{find(ok, problem, problem), "", "", "", "no lane that reaches there works"},
 		{find(ok, ok, ok), "tcp", "tcp", "tcp", "WEFT_PROVIDER asks for it"},
-		{find(ok, ok, ok), "warp", "", "", `WEFT_PROVIDER "warp": there are auto`},
+		{find(ok, ok, problem), "tcp", "", "", "WEFT_PROVIDER asks for tcp, which does not work: see above"},
+		{find(ok, ok, ok), "shm", "shm", "", "WEFT_PROVIDER asks for it"},
+		{find(ok, ok, ok), "inproc", "", "", "WEFT_PROVIDER asks for inproc, which does not reach there"},
 	} {
 		here, there := chooseLanes(c.tried, c.asked)
 		if here.Provider != c.here || there.Provider != c.there || !strings.Contains(here.Why, c.why) {
@@ -79,6 +81,41 @@ func TestChooseLanes(t *testing.T) {
 	}
 	if lanes[0].reach != connect.SameProcess {
 		t.Error("the first lane is not the one within a process")
+	}
+}
+
+func TestDoctorHeedsTheEnvironment(t *testing.T) {
+	for _, c := range []struct {
+		asked  string
+		status int
+		says   string
+	}{
+		{"warp", 2, `WEFT_PROVIDER "warp": there are auto, inproc, shm, tcp`},
+		{"inproc", 1, "to this host     none"},
+		{"shm", 0, "to another host  none"},
+	} {
+		t.Setenv("WEFT_PROVIDER", c.asked)
+		if status, out, errs := weft("doctor"); status != c.status || !strings.Contains(out+errs, c.says) {
+			t.Errorf("%s: status %d, want %d with %q:\n%s%s", c.asked, status, c.status, c.says, out, errs)
+		}
+	}
+}
+
+// A provider that does not work says where to look, and there is something.
+func TestDoctorPointsAtWhatIsThere(t *testing.T) {
+	for _, c := range []struct {
+		system []finding
+		says   string
+	}{
+		{nil, "nothing below explains it: report it"},
+		{[]finding{{Name: "a", State: ok}}, "nothing below explains it: report it"},
+		{[]finding{{Name: "a", State: warning}, {Name: "b", State: problem}, {Name: "c", State: ok}}, "see below: b, a"},
+	} {
+		providers := []finding{{Name: "shm", State: problem}, {Name: "tcp", State: ok}}
+		pointAt(providers, c.system)
+		if !strings.HasPrefix(providers[0].Fix, c.says) || providers[1].Fix != "" {
+			t.Errorf("%+v: %+v", c.system, providers)
+		}
 	}
 }
 

@@ -1,5 +1,5 @@
 // Command weft is the one binary of Weft. Its subcommands share their words: --json for programs, a table for people,
-// exit status 0 when done, 1 when something failed, 2 for wrong usage, 130 when interrupted.
+// exit status 0 when done, 1 when something failed, 2 for wrong usage, 130 when interrupted, 143 when terminated.
 package main
 
 import (
@@ -8,21 +8,19 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 )
 
 const (
-	exitFailed      = 1
-	exitUsage       = 2
-	exitInterrupted = 130
+	exitFailed = 1
+	exitUsage  = 2
+	exitSignal = 128 // and the signal's number: 130 for Ctrl-C, 143 for SIGTERM
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	ctx, stop := untilSignal(os.Stderr)
 	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
 	stop()
 	os.Exit(status)
@@ -39,7 +37,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 		return 0
 	case ctx.Err() != nil:
 		fmt.Fprintln(errs, "weft: interrupted")
-		return exitInterrupted
+		return exitSignal + int(signalOf(ctx))
 	case errors.As(err, &wrong):
 		fmt.Fprintf(errs, "weft: %v\n", err)
 		return exitUsage
@@ -55,8 +53,12 @@ func newRoot(out, errs io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weft",
 		Short: "RDMA communication for Go: a software NIC and a simulator",
-		Long: `Weft is an RDMA communication stack: one library, one binary. The same protocol code runs on a software NIC that
-needs no hardware (within a process, in shared memory, over TCP) and in a deterministic simulator; real NICs are to follow.`,
+		Long: `Weft is an RDMA communication stack: one library, one binary. The same protocol
+code runs on a software NIC that needs no hardware (within a process, in shared
+memory, over TCP) and in a deterministic simulator; real NICs are to follow.
+
+Exit status: 0 done, 1 something failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM.
+A second Ctrl-C or SIGTERM ends at once.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
@@ -68,6 +70,7 @@ needs no hardware (within a process, in shared memory, over TCP) and in a determ
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return usageError{fmt.Errorf("%w; '%s --help' lists the flags", err, cmd.CommandPath())}
 	})
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 	root.AddCommand(newVersion(), newDemo(), newPerf(), newDoctor())
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultCompletionCmd("completion")

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
@@ -113,7 +114,7 @@ func TestInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var out, errs strings.Builder
-	if status := run(ctx, []string{"demo", "--provider", "inproc"}, &out, &errs); status != exitInterrupted {
+	if status := run(ctx, []string{"demo", "--provider", "inproc"}, &out, &errs); status != exitSignal+int(syscall.SIGINT) {
 		t.Errorf("status %d, %s", status, &errs)
 	}
 }

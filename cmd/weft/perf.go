@@ -18,6 +18,12 @@ import (
 // perfAddress is where a server waits if nothing else is said.
 const perfAddress = "127.0.0.1:7471"
 
+// How long a silent peer may be waited for.
+const (
+	minPeerTimeout = 10 * time.Millisecond
+	maxPeerTimeout = time.Hour
+)
+
 // perfOptions are the flags of weft perf, as they were given.
 type perfOptions struct {
 	serve, connect           string
@@ -25,6 +31,7 @@ type perfOptions struct {
 	provider, size, wait     string
 	measure, pin             string
 	all, plain, asJSON, mute bool
+	peerTimeout              time.Duration
 	plan                     perftest.Plan
 }
 
@@ -33,17 +40,23 @@ func newPerf() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "perf [operation…]",
 		Short: "Measure latency, bandwidth and message rate between two processes",
-		Long: `Measures verbs between a client and a server: write, read, send, writeimm, fetch-add, compare-swap,
-or atomic for the last two; without a name write. What perftest is for libibverbs.
+		Long: `Measures verbs between a client and a server: write, read, send, writeimm,
+fetch-add, compare-swap, or atomic for the last two; without a name write. What
+perftest is for libibverbs. Lanes are measured as they are without TLS.
 
-Latency of write, send and writeimm is half of a ping-pong (write polls memory for the answer, the
-others wait for completions); of read and the atomics it is from post to completion. Bandwidth keeps
---depth messages under way, but at most 256 MiB; for the message rate raise --list, --quiet-every.
-After it the target's bytes are compared: "verified".`,
-		Example: `  weft perf --local                                  both sides here, over shared memory
+Latency of write, send and writeimm is half of a ping-pong; of read and the
+atomics it is from post to completion. Write polls memory for the answer, so its
+latency needs --wait polling; the others wait for completions. Bandwidth keeps
+--depth messages under way on a pair, but at most 256 MiB on all, or 2 on each;
+for the message rate raise --list and --quiet-every. After it the target's bytes
+are compared: "verified".
+
+Ctrl-C ends the row and prints what was measured until then (exit status 130;
+SIGTERM does the same, 143); a second one ends at once.`,
+		Example: `  weft perf --local                    both sides here, over shared memory
   weft perf --local --provider tcp send --size 8
-  weft perf --local write --size 8 --measure bandwidth --list 32 --quiet-every 64
-  weft perf --serve                                  in one window, and in another:
+  weft perf --local --size 8 --measure bandwidth --list 32 --quiet-every 64
+  weft perf --serve                    in one window, and in another:
   weft perf --connect 127.0.0.1:7471 read --all`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
@@ -63,16 +76,17 @@ func (o *perfOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.all, "all", false, "all sizes from 1 B to 64 MiB")
 	f.StringVar(&o.measure, "measure", "both", "`WHAT`: latency, bandwidth or both")
 	f.IntVar(&p.Depth, "depth", 128, "bandwidth: `N` requests under way on a pair")
-	f.IntVar(&p.List, "list", 1, "bandwidth: `N` requests given to the NIC at a time")
-	f.IntVar(&p.QuietEvery, "quiet-every", 1, "bandwidth: one completion for `N` requests")
+	f.IntVar(&p.List, "list", 1, "bandwidth: `N` requests at a time, at most --depth")
+	f.IntVar(&p.QuietEvery, "quiet-every", 1, "bandwidth: one completion for `N`, at most --depth")
 	f.IntVar(&p.Pairs, "pairs", 0, "`N` queue pairs, divided among the threads (one each)")
 	f.IntVar(&p.Threads, "threads", 1, "`N` threads a side, each with its completion queue")
 	f.Int64Var(&p.Iterations, "iterations", 0, "`N` messages a thread and row, instead of --duration")
 	f.DurationVar(&p.Duration, "duration", 500*time.Millisecond, "`TIME` that a row of the table is measured")
 	f.DurationVar(&p.WarmUp, "warm-up", 50*time.Millisecond, "`TIME` before that; at least one message")
 	f.IntVar(&p.Batch, "batch", 0, "latency: `N` messages a sample (as many as take 1 µs)")
-	f.StringVar(&o.wait, "wait", "polling", "`HOW` to wait: polling, sleeping or hybrid")
+	f.StringVar(&o.wait, "wait", "polling", "`HOW` to wait: polling, sleeping, hybrid; write: polling")
 	f.StringVar(&o.pin, "pin", "", "bind threads to `CORES`: 0,1 or 0-3; the client's first")
+	f.DurationVar(&o.peerTimeout, "peer-timeout", 5*time.Second, "give a silent peer up after `TIME`; the longer of both")
 	f.BoolVar(&o.plain, "plain", false, "allow other hosts, without encryption")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object; with --serve one event a line")
 	f.BoolVarP(&o.mute, "quiet", "q", false, "no progress line")
@@ -83,7 +97,7 @@ func (o *perfOptions) addFlags(cmd *cobra.Command) {
 
 func (o *perfOptions) addCompletions(cmd *cobra.Command) {
 	cmd.ValidArgs = append([]string{"atomic"}, perftest.Operations...)
-	for flag, words := range map[string][]string{"provider": providerNames(), "wait": perftest.Waits, "measure": perftest.Measures} {
+	for flag, words := range map[string][]string{"provider": providerNames(), "wait": perftest.Waits, "measure": append([]string{"both"}, perftest.Measures...)} {
 		// It fails only for a flag that does not exist.
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -140,6 +154,8 @@ func (o *perfOptions) checkRole(cmd *cobra.Command, lane string) error {
 		return fmt.Errorf("whom to measure with? Say --local, or --serve on one side and --connect ADDRESS on the other")
 	case lane == "inproc" && !o.local:
 		return fmt.Errorf("provider inproc is within one process: it needs --local")
+	case o.peerTimeout < minPeerTimeout || o.peerTimeout > maxPeerTimeout:
+		return fmt.Errorf("--peer-timeout %v: it is between %v and %v", o.peerTimeout, minPeerTimeout, maxPeerTimeout)
 	case o.once && o.serve == "":
 		return fmt.Errorf("--once is for --serve")
 	case !o.plain && beyondHost(o.serve):

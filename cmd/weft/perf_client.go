@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/weft-fabric/weft/bench/perftest"
 	"github.com/weft-fabric/weft/connect"
@@ -26,7 +27,7 @@ func (s *perfSettings) measured(ctx context.Context, work func(context.Context, 
 
 // connectOptions says who this process is, and what it can use.
 func (s *perfSettings) connectOptions() connect.Options {
-	return connect.Options{Name: "weft perf", Version: version, Offers: s.provider.offers(), Plain: s.plain}
+	return connect.Options{Name: "weft perf", Version: version, Offers: s.provider.offers(s.timeout), Plain: s.plain}
 }
 
 // dialServer measures with a server. Wait says that the server may not listen yet.
@@ -42,16 +43,17 @@ func dialServer(ctx context.Context, s *perfSettings, m *meter, address string, 
 	if err != nil {
 		return err
 	}
-	if err := lane.checkFiles(s.plan.Pairs); err != nil {
+	if err := lane.checkFiles(s.plan.Pairs, s.plan.Threads); err != nil {
 		return err
 	}
 	var reason lastReason
-	device, err := lane.open(session, s.plain, &reason)
+	timeout := session.Agreed().PeerTimeout
+	device, err := lane.open(device{session, timeout, s.plain, &reason})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, device.Close()) }()
-	m.meet(lane, session.Peer().String())
+	m.meet(lane, session.Peer().String(), timeout)
 	side := perftest.Side{Device: device, Exchange: session, Served: lane.served, Cores: s.cores}
 	err = reason.explain(m.run(ctx, side, s.plan))
 	if errors.Is(err, perftest.ErrConnect) && s.provider.lane == "auto" && lane.name != "tcp" {
@@ -63,19 +65,19 @@ func dialServer(ctx context.Context, s *perfSettings, m *meter, address string, 
 // measureInProcess has both sides in this process.
 func measureInProcess(ctx context.Context, s *perfSettings, m *meter) error {
 	clientCores, serverCores := s.share()
-	return withinProcess(ctx, lanes[0], serverCores, func(side perftest.Side) error {
+	return withinProcess(ctx, lanes[0], s.timeout, serverCores, func(side perftest.Side) error {
 		side.Cores = clientCores
-		m.meet(lanes[0], "this process")
+		m.meet(lanes[0], "this process", s.timeout)
 		return m.run(ctx, side, s.plan)
 	})
 }
 
 // withinProcess gives measure a server in this process that is reached by a lane.
-func withinProcess(ctx context.Context, l lane, serverCores []int, measure func(perftest.Side) error) (err error) {
+func withinProcess(ctx context.Context, l lane, timeout time.Duration, serverCores []int, measure func(perftest.Side) error) (err error) {
 	reason := &lastReason{}
 	var devices [2]*verbs.Device
 	for i := range devices {
-		if devices[i], err = l.open(nil, false, reason); err != nil {
+		if devices[i], err = l.open(device{nil, timeout, false, reason}); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, devices[i].Close()) }()

@@ -7,6 +7,7 @@ import (
 	"net"
 	"slices"
 	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -53,11 +54,11 @@ func findProvider(name string) (provider, error) {
 }
 
 // offers is what a process offers its peer, the best first.
-func (p provider) offers() []connect.Offer {
+func (p provider) offers(timeout time.Duration) []connect.Offer {
 	var offers []connect.Offer
 	for _, l := range lanes {
 		if p.lane == l.name || p.lane == "auto" && l.reach != connect.SameProcess {
-			offers = append(offers, connect.Offer{Provider: l.name, Reach: l.reach})
+			offers = append(offers, connect.Offer{Provider: l.name, Reach: l.reach, PeerTimeout: timeout})
 		}
 	}
 	return offers
@@ -72,15 +73,19 @@ func laneNamed(name string) (lane, error) {
 	return lane{}, fmt.Errorf("provider %q: %w", name, errProvider)
 }
 
-// open opens a device that has this lane only, so that what was agreed on is what is used. Reasons, if not nil, hears
-// why connections fail.
-func (l lane) open(s *connect.Session, plain bool, reasons *lastReason) (*verbs.Device, error) {
-	config := soft.Config{Name: "perf", Lanes: l.lanes, Plain: plain}
-	if reasons != nil {
-		config.Log = slog.New(reasons)
-	}
-	if s != nil && l.reach == connect.Anywhere {
-		config.Listen = besides(s.LocalAddr())
+// device says how a lane is used.
+type device struct {
+	session *connect.Session // the way on which the peer reaches this host; nil: it is in this process
+	timeout time.Duration    // of a peer
+	plain   bool
+	reasons *lastReason // hears why connections fail
+}
+
+// open opens a device that has this lane only, so that what was agreed on is what is used.
+func (l lane) open(d device) (*verbs.Device, error) {
+	config := soft.Config{Name: "perf", Lanes: l.lanes, Plain: d.plain, PeerTimeout: d.timeout, Log: slog.New(d.reasons)}
+	if d.session != nil && l.reach == connect.Anywhere {
+		config.Listen = besides(d.session.LocalAddr())
 	}
 	nic, err := soft.New(config)
 	if err != nil {
@@ -99,11 +104,15 @@ func besides(local net.Addr) string {
 	return net.JoinHostPort(tcp.IP.String(), "0")
 }
 
-// filesReserve is how many descriptors a process needs beside those of its queue pairs.
-const filesReserve = 64
+// filesBeside is how many descriptors a process with one thread has beside those of its queue pairs, counted, and a few
+// for what it has inherited. Each further thread has filesOfThread more.
+const (
+	filesBeside   = 24
+	filesOfThread = 2
+)
 
 // checkFiles says early what would fail late: on TCP a queue pair takes a descriptor.
-func (l lane) checkFiles(pairs int) error {
+func (l lane) checkFiles(pairs, threads int) error {
 	var limit unix.Rlimit
 	if l.name != "tcp" {
 		return nil
@@ -111,9 +120,10 @@ func (l lane) checkFiles(pairs int) error {
 	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil {
 		return fmt.Errorf("read the limit of open files: %w", err)
 	}
-	if uint64(pairs+filesReserve) <= limit.Cur {
+	need := pairs + filesBeside + (threads-1)*filesOfThread
+	if uint64(need) <= limit.Cur {
 		return nil
 	}
-	return fmt.Errorf("%d TCP queue pairs need %d open files, and the limit is %d: lower --pairs, or raise it: ulimit -n %d", pairs,
-		pairs+filesReserve, limit.Cur, pairs+filesReserve)
+	return fmt.Errorf("%s: %d open files are needed, and the limit is %d: raise it by ulimit -n %d, or lower --pairs",
+		counted(pairs, "TCP queue pair"), need, limit.Cur, need)
 }

@@ -24,6 +24,9 @@ func serve(ctx context.Context, s *perfSettings) (err error) {
 	say := &serverTalk{out: s.out, asJSON: s.asJSON}
 	options := s.connectOptions()
 	options.OnRefused = func(err error) {
+		if errors.Is(err, connect.ErrPeerGone) {
+			return // it left without a word: another server that looks whether this one lives, or a scanner
+		}
 		say.tell(serverEvent{Event: "refused", Error: err.Error()}, "refused: %v\n", err)
 	}
 	listener, err := connect.Listen(ctx, s.address, options)
@@ -59,7 +62,7 @@ func runUntilEnd(in io.Reader, end func()) {
 func serveClient(ctx context.Context, s *perfSettings, session *connect.Session, say *serverTalk) (err error) {
 	client := session.Peer().String()
 	defer func() {
-		err = errors.Join(err, session.Close())
+		err = errors.Join(err, part(ctx, session))
 		e := serverEvent{Event: "done", Client: client}
 		if err != nil {
 			e.Error = err.Error()
@@ -73,7 +76,7 @@ func serveClient(ctx context.Context, s *perfSettings, session *connect.Session,
 		return err
 	}
 	var reason lastReason
-	device, err := lane.open(session, s.plain, &reason)
+	device, err := lane.open(device{session, session.Agreed().PeerTimeout, s.plain, &reason})
 	if err != nil {
 		return errors.Join(err, session.CloseWith(err))
 	}
@@ -83,8 +86,16 @@ func serveClient(ctx context.Context, s *perfSettings, session *connect.Session,
 	return reason.explain(server.Serve(ctx))
 }
 
+// part ends a session. A client in the middle of a run hears that it was the server that was interrupted.
+func part(ctx context.Context, session *connect.Session) error {
+	if ctx.Err() != nil {
+		return session.CloseWith(errors.New("the server was interrupted"))
+	}
+	return session.Close()
+}
+
 func offered(s *perfSettings) (names []string) {
-	for _, offer := range s.provider.offers() {
+	for _, offer := range s.provider.offers(s.timeout) {
 		names = append(names, offer.Provider)
 	}
 	return names

@@ -4,9 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
@@ -19,8 +21,10 @@ import (
 type perfSettings struct {
 	plan     perftest.Plan
 	provider provider
-	address  string // of a server
+	timeout  time.Duration // of a peer
+	address  string        // of a server
 	cores    []int
+	local    bool // the server is started here
 	once     bool
 	child    bool
 	plain    bool
@@ -32,7 +36,7 @@ type perfSettings struct {
 }
 
 func (o *perfOptions) settings(cmd *cobra.Command, args []string) (*perfSettings, error) {
-	s := &perfSettings{plan: o.plan, once: o.once || o.child, child: o.child, plain: o.plain, asJSON: o.asJSON, mute: o.mute,
+	s := &perfSettings{plan: o.plan, timeout: o.peerTimeout, local: o.local, once: o.once || o.child, child: o.child, plain: o.plain, asJSON: o.asJSON, mute: o.mute,
 		in: cmd.InOrStdin(), out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr()}
 	if o.serve != "" && len(args) == 1 && o.serve == perfAddress {
 		o.serve, args = args[0], nil // "--serve ADDRESS", without the equals sign
@@ -42,6 +46,11 @@ func (o *perfOptions) settings(cmd *cobra.Command, args []string) (*perfSettings
 	var err error
 	if s.provider, err = findProvider(word); err != nil {
 		return nil, fmt.Errorf("%s %q: %w", by, word, err)
+	}
+	if o.serve == "" {
+		if s.plan.Operations, err = parseOperations(args); err != nil {
+			return nil, err
+		}
 	}
 	if err := o.checkRole(cmd, s.provider.lane); err != nil {
 		return nil, err
@@ -55,12 +64,12 @@ func (o *perfOptions) settings(cmd *cobra.Command, args []string) (*perfSettings
 		}
 		return s, nil
 	}
-	return s, o.fillPlan(cmd, &s.plan, args)
+	return s, o.fillPlan(cmd, &s.plan)
 }
 
 // fillPlan reads what is written in words.
-func (o *perfOptions) fillPlan(cmd *cobra.Command, plan *perftest.Plan, args []string) (err error) {
-	if plan.Operations, err = parseOperations(args); err != nil {
+func (o *perfOptions) fillPlan(cmd *cobra.Command, plan *perftest.Plan) (err error) {
+	if err := refuseZeros(cmd); err != nil {
 		return err
 	}
 	if plan.Measures, err = parseMeasures(o.measure); err != nil {
@@ -72,6 +81,7 @@ func (o *perfOptions) fillPlan(cmd *cobra.Command, plan *perftest.Plan, args []s
 	if plan.Sizes, err = units.ParseSizes(o.size); err != nil {
 		return fmt.Errorf("--size: %w", err)
 	}
+	plan.Sizes = addOnce(nil, plan.Sizes...)
 	if o.all {
 		plan.Sizes = units.Doubling(1, perftest.MaxSize)
 	}
@@ -85,6 +95,19 @@ func (o *perfOptions) fillPlan(cmd *cobra.Command, plan *perftest.Plan, args []s
 		plan.Duration = 0
 	}
 	return plan.Validate()
+}
+
+// refuseZeros refuses a zero that was written: left out, these flags have another meaning than none.
+func refuseZeros(cmd *cobra.Command) error {
+	for _, flag := range []struct {
+		name string
+		most int64
+	}{{"iterations", math.MaxInt64}, {"pairs", perftest.MaxPairs}, {"batch", perftest.MaxBatch}} {
+		if f := cmd.Flags().Lookup(flag.name); f.Changed && f.Value.String() == "0" {
+			return fmt.Errorf("--%s 0 %w: it is between 1 and %d", flag.name, perftest.ErrPlan, flag.most)
+		}
+	}
+	return nil
 }
 
 func onlyAtomics(plan *perftest.Plan) bool {
@@ -101,16 +124,26 @@ func parseOperations(args []string) ([]perftest.Operation, error) {
 	var all []perftest.Operation
 	for _, arg := range args {
 		if arg == "atomic" {
-			all = append(all, perftest.FetchAdd, perftest.CompareSwap)
+			all = addOnce(all, perftest.FetchAdd, perftest.CompareSwap)
 			continue
 		}
 		var o perftest.Operation
 		if err := o.UnmarshalText([]byte(arg)); err != nil {
 			return nil, fmt.Errorf("%w, and atomic", err)
 		}
-		all = append(all, o)
+		all = addOnce(all, o)
 	}
 	return all, nil
+}
+
+// addOnce appends what is not there yet: named twice it is measured once.
+func addOnce[T comparable](all []T, more ...T) []T {
+	for _, one := range more {
+		if !slices.Contains(all, one) {
+			all = append(all, one)
+		}
+	}
+	return all
 }
 
 func parseMeasures(text string) ([]perftest.Measure, error) {
@@ -121,9 +154,9 @@ func parseMeasures(text string) ([]perftest.Measure, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		var m perftest.Measure
 		if err := m.UnmarshalText([]byte(strings.TrimSpace(word))); err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%w, both", err)
 		}
-		all = append(all, m)
+		all = addOnce(all, m)
 	}
 	return all, nil
 }
@@ -156,6 +189,15 @@ func parseCores(text string) ([]int, error) {
 		}
 	}
 	return cores, nil
+}
+
+// pinning is which cores either side will use, as far as this process knows.
+func (s *perfSettings) pinning() pinning {
+	if !s.local {
+		return pinning{Client: s.cores}
+	}
+	client, server := s.share()
+	return pinning{client, server}
 }
 
 // share divides the cores of --pin between the client and the server of --local.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 
 	"github.com/weft-fabric/weft/bench/perftest"
 	"github.com/weft-fabric/weft/clock"
@@ -15,12 +16,22 @@ import (
 type perfReport struct {
 	Version     string            `json:"weft"`
 	Provider    string            `json:"provider"` // the lane that was really used
+	Asked       string            `json:"asked"`    // the provider that was asked for: auto, or a lane
 	Server      string            `json:"server"`
+	PeerTimeout time.Duration     `json:"peer_timeout_ns"` // of both sides
+	Pin         pinning           `json:"pin"`
 	ClockCost   float64           `json:"clock_ns"` // of one reading
 	Plan        perftest.Plan     `json:"plan"`
 	Results     []perftest.Result `json:"results"`
 	Interrupted bool              `json:"interrupted"`
 	Error       string            `json:"error,omitempty"`
+}
+
+// pinning is which cores the threads of either side are bound to. None: the system chooses; the server's are known with
+// --local only.
+type pinning struct {
+	Client []int `json:"client,omitempty"`
+	Server []int `json:"server,omitempty"`
 }
 
 // meter shows what a client measures: rows of a table as they come, or one JSON object in the end.
@@ -37,7 +48,7 @@ type meter struct {
 
 func newMeter(s *perfSettings) *meter {
 	m := &meter{out: s.out, asJSON: s.asJSON, progress: newProgress(s.errs, s.mute)}
-	m.report = perfReport{Version: version, Plan: s.plan, ClockCost: clockCost(), Results: []perftest.Result{}}
+	m.report = perfReport{Version: version, Asked: s.provider.lane, Pin: s.pinning(), Plan: s.plan, ClockCost: clockCost(), Results: []perftest.Result{}}
 	return m
 }
 
@@ -51,8 +62,9 @@ func clockCost() float64 {
 	return float64(clock.Real.Now().Sub(start)) / readings
 }
 
-// meet is told which lane is used, and who the server is.
-func (m *meter) meet(l lane, server string) {
+// meet is told which lane is used, who the server is, and when it would be given up.
+func (m *meter) meet(l lane, server string, timeout time.Duration) {
+	m.report.PeerTimeout = timeout
 	m.report.Provider, m.report.Server, m.together = l.name, server, l.name == "inproc"
 	p := &m.report.Plan
 	m.printf("over %s: %s\nwith %s\n%s on %s, %v\n", l.name, l.what, server, counted(p.Pairs, "queue pair"),
@@ -93,36 +105,35 @@ func (m *meter) heading(run perftest.Run) {
 	}
 	m.group = group
 	plan := &m.report.Plan
-	cpu := "  CPU/msg: client     server"
+	cpu := " CPU client    server"
 	if m.together {
-		cpu = "  CPU/msg: both sides"
+		cpu = "   CPU both"
 	}
 	if run.Measure == perftest.Latency {
 		kind := "post to completion"
 		if run.Operation.PingPong() {
 			kind = "half round trip"
 		}
-		m.printf("\n%s, %s\n%10s %9s %9s %9s %9s %6s %10s%s\n", group, kind, "size", "p50 µs", "p99 µs", "p99.9 µs", "max µs",
-			"batch", "messages", cpu)
+		m.printf("\n%s, %s; CPU time for a message\n%8s %8s %8s %8s %8s %5s%s\n", group, kind, "size", "p50 µs", "p99 µs",
+			"p99.9 µs", "max µs", "batch", cpu)
 		return
 	}
-	m.printf("\n%s, depth %d, lists of %d, one completion for %d\n%10s %9s %9s %11s%s\n", group, plan.Depth, plan.List,
+	m.printf("\n%s, depth %d, lists of %d, one completion for %d\n%8s %9s %9s %11s%s\n", group, plan.Depth, plan.List,
 		plan.QuietEvery, "size", "GB/s", "msg/s", "messages", cpu)
 }
 
 func (m *meter) row(r perftest.Result) {
-	m.printf("%10s", r.Size)
+	m.printf("%8s", r.Size)
 	if l := r.Latency; l != nil {
-		m.printf(" %9s %9s %9s %9s %6d %10d", units.Digits(l.P50), percentile(l.P99, l.Count, 100),
-			percentile(l.P999, l.Count, 1000), units.Digits(l.Max), l.Batch, r.Messages)
+		m.printf(" %8s %8s %8s %8s %5d", units.Digits(l.P50), percentile(l.P99), percentile(l.P999), units.Digits(l.Max), l.Batch)
 		m.batched = m.batched || l.Batch > 1
 	} else {
 		m.printf(" %9s %9s %11d", units.Digits(r.Rate.GigabytesPerSecond), perSecond(r.Rate.MessagesPerSecond), r.Messages)
 	}
 	if m.together {
-		m.printf("  %19s", nanoseconds(r.CPU.Client))
+		m.printf(" %10s", nanoseconds(r.CPU.Both))
 	} else {
-		m.printf("  %15s %10s", nanoseconds(r.CPU.Client), nanoseconds(r.CPU.Server))
+		m.printf(" %10s %9s", nanoseconds(r.CPU.Client), nanoseconds(r.CPU.Server))
 	}
 	if r.Verified {
 		m.printf("  verified")
@@ -133,9 +144,9 @@ func (m *meter) row(r perftest.Result) {
 	m.printf("\n")
 }
 
-// percentile prints one that takes as many samples as least to mean something.
-func percentile(value float64, samples, least int64) string {
-	if samples < least {
+// percentile prints one, or that there were too few samples for it.
+func percentile(value float64) string {
+	if value == 0 {
 		return "–"
 	}
 	return units.Digits(value)
@@ -167,7 +178,7 @@ func nanoseconds(ns float64) string {
 func (m *meter) finish(failed error) error {
 	if !m.asJSON {
 		if m.batched {
-			m.printf("\nReading the clock takes %.0f ns. Where that counts, a sample is the mean of a batch of messages.\n",
+			m.printf("\nReading the clock takes %.0f ns. Where that counts, a sample is the mean of a\nbatch of messages.\n",
 				m.report.ClockCost)
 		}
 		return m.err

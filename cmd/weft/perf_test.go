@@ -9,6 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/bench/perftest"
 )
 
 // asCommand in the environment makes the test binary the command: what it starts as a child of itself is weft.
@@ -41,21 +44,26 @@ func TestPerfBadInput(t *testing.T) {
 		{"perf --local --size 65MiB", 2, "size 65 MiB cannot be measured: a message has 1 B to 64 MiB"},
 		{"perf --local --size 8 --all", 2, "--size and --all exclude each other: leave one out"},
 		{"perf --local --iterations 5 --duration 1s", 2, "--iterations and --duration exclude each other"},
+		{"perf --local --iterations 0", 2, "--iterations 0 cannot be measured: it is between 1 and"},
+		{"perf --local --pairs 0", 2, "--pairs 0 cannot be measured: it is between 1 and 10000"},
+		{"perf --local --batch 0", 2, "--batch 0 cannot be measured: it is between 1 and 1048576"},
+		{"perf --local --peer-timeout 0s", 2, "--peer-timeout 0s: it is between 10ms and 1h0m0s"},
+		{"perf bogus", 2, `there is no operation "bogus": there are write, read`},
 		{"perf --local --provider ibv", 2, `--provider "ibv": there are auto, inproc, shm, tcp`},
 		{"perf --local fly", 2, `there is no operation "fly": there are write, read`},
-		{"perf --local --measure speed", 2, `--measure: there is no measure "speed": there are latency, bandwidth`},
+		{"perf --local --measure speed", 2, `--measure: there is no measure "speed": there are latency, bandwidth, both`},
 		{"perf --local --wait no", 2, `--wait: there is no way to wait "no": there are polling, sleeping, hybrid`},
 		{"perf --local --wait sleeping", 2, "a Write wakes nobody, so it is polled for; take writeimm or send, or wait polling"},
 		{"perf --local --pin x", 2, `--pin "x": write cores as 0,1 or 0-3`},
 		{"perf --local --pin 3-1", 2, "write cores as"},
 		{"perf --local --provider inproc --pin 0,1000", 2, `--pin "0,1000": there is no core 1000 that this process may use`},
 		{"perf --local --depth 0", 2, "depth 0 cannot be measured: it is between 1 and 16384"},
-		{"perf --local --list 200", 2, "list 200 cannot be measured: it is between 1 and 128"},
+		{"perf --local --list 200", 2, "--list 200 cannot be measured: it is between 1 and 128, which is --depth"},
 		{"perf --local --quiet-every 0", 2, "quiet-every 0 cannot be measured"},
 		{"perf --local --threads 0", 2, "threads 0 cannot be measured"},
-		{"perf --local --threads 4 --pairs 2", 2, "pairs 2 cannot be measured: it is between 4 and 10000"},
+		{"perf --local --threads 4 --pairs 2", 2, "--pairs 2 cannot be measured: it is between 4 and 10000, one for each of --threads at least"},
 		{"perf --local --pairs 10000", 2, "lower pairs or size"},
-		{"perf --local --pairs 10000 --depth 1000 --size 8", 2, "lower one of them"},
+		{"perf --local --pairs 10000 --depth 1000 --size 8", 2, "they post 10000000 requests, at most 2097152; lower --depth to 209, or --pairs"},
 		{"perf --local --iterations -1", 2, "iterations -1 cannot be measured"},
 		{"perf --local --duration 0s", 2, "duration 0s cannot be measured"},
 		{"perf --local --warm-up -1s", 2, "warm-up -1s cannot be measured"},
@@ -145,7 +153,7 @@ func TestPerfLocal(t *testing.T) {
 				t.Errorf("%d rows are verified:\n%s", n, out)
 			}
 			for line := range strings.Lines(out) {
-				if len([]rune(line)) > 101 {
+				if len([]rune(line)) > 81 {
 					t.Errorf("a line of %d columns: %s", len([]rune(line))-1, line)
 				}
 			}
@@ -165,6 +173,36 @@ func TestPerfManyPairsAndThreads(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// What is named twice is measured once.
+func TestPerfNamedTwice(t *testing.T) {
+	status, out, errs := weft(strings.Fields("perf --local --provider inproc write write --size 8,8 --measure bandwidth,bandwidth --iterations 1")...)
+	if status != 0 || strings.Count(out, "verified") != 1 {
+		t.Errorf("status %d, %s%s", status, out, errs)
+	}
+}
+
+func TestHelpFitsTheTerminal(t *testing.T) {
+	for _, args := range []string{"--help", "perf --help", "doctor --help", "demo --help", "doctor", "perf --local --provider inproc --iterations 10"} {
+		_, out, _ := weft(strings.Fields(args)...)
+		for line := range strings.Lines(out) {
+			if n := len([]rune(line)) - 1; n > 80 {
+				t.Errorf("weft %s: %d columns: %s", args, n, line)
+			}
+		}
+	}
+}
+
+func TestProgressLine(t *testing.T) {
+	p := &progress{index: -1, pairs: 1000, runs: 2}
+	if got := p.line(3 * time.Second); got != "setting up 1000 queue pairs, 3s" {
+		t.Error(got)
+	}
+	p.begin(1, perftest.Run{Operation: perftest.Read, Measure: perftest.Latency, Size: 8})
+	if got := p.line(3 * time.Second); got != "2 of 2: read latency 8 B, 3s" {
+		t.Error(got)
 	}
 }
 

@@ -30,11 +30,12 @@ type progress struct {
 	started  time.Time
 	expected time.Duration // zero: not known
 	runs     int
+	pairs    int
 	stopped  chan struct{} // closed by stop
 	running  sync.WaitGroup
 
 	mu    sync.Mutex
-	index int
+	index int // of the run; below zero: none has begun
 	run   perftest.Run
 	shown bool // a line stands on the terminal
 }
@@ -55,6 +56,7 @@ func isTerminal(out io.Writer) bool {
 
 func (p *progress) start(plan perftest.Plan) {
 	p.runs, p.started, p.stopped = len(plan.Runs()), time.Now(), make(chan struct{})
+	p.index, p.pairs = -1, plan.Pairs
 	p.expected = time.Duration(p.runs) * (plan.Duration + plan.WarmUp)
 	if plan.Iterations > 0 {
 		p.expected = 0
@@ -100,17 +102,25 @@ func (p *progress) begin(index int, run perftest.Run) {
 func (p *progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	gone := time.Since(p.started).Round(time.Second)
-	line := fmt.Sprintf("%d of %d: %v, %v", p.index+1, p.runs, p.run, gone)
-	if p.expected > 0 {
-		line += fmt.Sprintf(" of about %v", max(gone, p.expected.Round(time.Second)))
-	}
+	line := p.line(time.Since(p.started).Round(time.Second))
 	if !p.terminal {
 		fmt.Fprintln(p.out, line)
 		return
 	}
 	fmt.Fprintf(p.out, "\r\x1b[K%s", line)
 	p.shown = true
+}
+
+// line says how far it is, after some time.
+func (p *progress) line(gone time.Duration) string {
+	if p.index < 0 {
+		return fmt.Sprintf("setting up %s, %v", counted(p.pairs, "queue pair"), gone)
+	}
+	line := fmt.Sprintf("%d of %d: %v, %v", p.index+1, p.runs, p.run, gone)
+	if p.expected > 0 {
+		line += fmt.Sprintf(" of about %v", max(gone, p.expected.Round(time.Second)))
+	}
+	return line
 }
 
 // hide takes the line away while print writes to the same terminal.

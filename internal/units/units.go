@@ -30,7 +30,7 @@ var sizeUnits = []unit{
 	{"TiB", 1 << 40}, {"TB", 1e12}, {"GiB", 1 << 30}, {"GB", 1e9}, {"MiB", MiB}, {"MB", 1e6}, {"KiB", KiB}, {"kB", 1e3}, {"B", 1},
 }
 
-// ErrSize is what ParseSize and ParseSizes fail with.
+// ErrSize is what ParseSize and ParseSizes fail with if a text is no size.
 var ErrSize = errors.New("no size: write it as 8, 64KiB, 1.5MiB or 256MB")
 
 // ParseSize reads a size: a number and, if it is not in bytes, a unit (kB, MB, GB, TB or KiB, MiB, GiB, TiB). Spaces
@@ -106,8 +106,11 @@ func ParseSizes(text string) ([]Size, error) {
 				return nil, err
 			}
 		}
-		if from < 1 || to < from {
-			return nil, fmt.Errorf("%q: sizes begin at 1, and a range goes upwards: %w", part, ErrSize)
+		switch {
+		case from < 1:
+			return nil, fmt.Errorf("%q: sizes begin at 1", part)
+		case to < from:
+			return nil, fmt.Errorf("%q: a range goes upwards: write %s..%s", part, last, first)
 		}
 		all = append(all, Doubling(from, to)...)
 	}

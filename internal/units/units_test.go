@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -38,9 +39,10 @@ func TestParseSizes(t *testing.T) {
 			t.Errorf("ParseSizes(%q) = %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", ",", "8,", "0", "0..8", "8..4", "8..", "..8", "1..2..3"} {
-		if got, err := ParseSizes(text); !errors.Is(err, ErrSize) {
-			t.Errorf("ParseSizes(%q) = %v, %v; want an error", text, got, err)
+	for text, says := range map[string]string{"": "write it as", ",": "write it as", "8,": "write it as", "8..": "write it as",
+		"..8": "write it as", "1..2..3": "write it as", "0": "sizes begin at 1", "0..8": "sizes begin at 1", "8..4": "upwards: write 4..8"} {
+		if got, err := ParseSizes(text); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("ParseSizes(%q) = %v, %v; want an error with %q", text, got, err, says)
 		}
 	}
 }
