@@ -12,6 +12,8 @@ type backing struct {
 	fragile bool // anybody may truncate it
 	owned   bool // made by Alloc: its pages may be moved, and are freed with the memory
 
+	moving sync.Mutex // held while pages are being moved; taken before mu
+
 	mu      sync.Mutex // guards what follows
 	size    int64      // of the file
 	extents []extent

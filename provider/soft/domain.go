@@ -192,7 +192,7 @@ func (d *Domain) quiesce() {
 	d.mu.Lock()
 	queues := make(map[*CompletionQueue]struct{})
 	for _, l := range d.lives {
-		if l.tie.Load() != nil {
+		if l.tied() != nil {
 			queues[l.bell.cq] = struct{}{}
 		}
 	}

@@ -12,7 +12,6 @@ type note struct {
 	Kind    noteKind
 	Found   uint8 // noteRegion: 1: there is such memory, and it may be mapped
 	Device  uint64
-	Process uint64
 	Here    noteName // of the sender
 	There   noteName // of the receiver
 	Life    lifeNote

@@ -126,6 +126,14 @@ func placeMany[T any](a *arena, n int) ([]T, ref, error) {
 	return unsafe.Slice((*T)(unsafe.Pointer(&a.bytes[r])), n), r, nil
 }
 
+// placeOnce makes a table unless it is there: an attempt that found no more memory is repeated.
+func placeOnce[T any](a *arena, table *[]T, at *ref, n int) (err error) {
+	if *table == nil {
+		*table, *at, err = placeMany[T](a, n)
+	}
+	return err
+}
+
 // give takes a block of n Ts back.
 func give[T any](a *arena, r ref, n int) {
 	var t T

@@ -14,8 +14,8 @@ type sight struct {
 // newSight maps the arena behind a descriptor, and closes that.
 func newSight(rs *resources, fd int) (*sight, error) {
 	defer unix.Close(fd)
-	if !cannotShrink(fd) {
-		return nil, errNotSealed
+	if err := checkFile(fd, arenaSize); err != nil {
+		return nil, err
 	}
 	b, err := mapShared(fd, 0, arenaSize)
 	if err != nil {
