@@ -64,10 +64,16 @@ func TestHostileNeighbour(t *testing.T) {
 		s.end()
 	}
 	for name, attack := range map[string]func(*stranger){
-		"an answer to nothing": func(s *stranger) { s.say(&note{Kind: noteAccept, Here: noteName{uint64(s.me), 1, 1}, There: to}, nil, s.arena.fd) },
-		"refusal of nothing":   func(s *stranger) { s.say(&note{Kind: noteRefuse, Here: noteName{uint64(s.me), 1, 1}, There: to}, nil, s.arena.fd) },
-		"end of nothing":       func(s *stranger) { s.say(&note{Kind: noteRetire, Here: noteName{uint64(s.me), 1, 1}, There: to}, nil, -1) },
-		"closing nothing":      func(s *stranger) { s.say(&note{Kind: noteClosed, Key: 5, Domain: 1}, nil, -1) },
+		"an answer to nothing": func(s *stranger) {
+			s.say(&note{Kind: noteAccept, Here: noteName{uint64(s.me), 1, 1}, There: to}, nil, s.arena.fd)
+		},
+		"refusal of nothing": func(s *stranger) {
+			s.say(&note{Kind: noteRefuse, Here: noteName{uint64(s.me), 1, 1}, There: to}, nil, s.arena.fd)
+		},
+		"end of nothing": func(s *stranger) {
+			s.say(&note{Kind: noteRetire, Here: noteName{uint64(s.me), 1, 1}, There: to}, nil, -1)
+		},
+		"closing nothing": func(s *stranger) { s.say(&note{Kind: noteClosed, Key: 5, Domain: 1}, nil, -1) },
 		"a question of others": func(s *stranger) {
 			s.say(&note{Kind: noteAsk, There: to, Key: l.memb.region.remoteKey}, nil, -1)
 			if in := s.until(noteRegion); in.Found != 0 || in.fd >= 0 {

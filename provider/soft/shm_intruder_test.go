@@ -63,7 +63,9 @@ func (s *stranger) greet(d *Device) {
 }
 
 // say sends a note. The other side may have hung up.
-func (s *stranger) say(m *note, extents []extent, fd int) { _ = send(s.conn, m.encode(extents), fd, true) }
+func (s *stranger) say(m *note, extents []extent, fd int) {
+	_ = send(s.conn, m.encode(extents), fd, true)
+}
 
 func (s *stranger) hear() noteWithFD {
 	s.t.Helper()
