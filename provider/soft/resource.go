@@ -23,7 +23,7 @@ type resource struct {
 }
 
 // hold has a resource freed when holder is garbage, at the latest when the device is closed.
-func hold[T any](rs *resources, holder *T, pages []byte, fd int) {
+func hold[T any](rs *resources, holder *T, pages []byte, fd int) *resource {
 	r := &resource{owner: rs, pages: pages, fd: fd}
 	rs.mu.Lock()
 	if rs.held == nil {
@@ -32,6 +32,7 @@ func hold[T any](rs *resources, holder *T, pages []byte, fd int) {
 	rs.held[r] = struct{}{}
 	rs.mu.Unlock()
 	runtime.AddCleanup(holder, (*resource).free, r)
+	return r
 }
 
 func (r *resource) free() {

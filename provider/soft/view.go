@@ -60,7 +60,9 @@ func (n *neighbour) see(in noteWithFD) (*life, error) {
 
 // waker writes the descriptor that a sleeping completion queue of another process waits for. The collector closes it: whoever
 // rings may do so when the neighbour is long gone.
-type waker struct{ fd int }
+type waker struct {
+	event *resource // a pointer, too: without any, the collector would not tell it from others near by
+}
 
 // isBell reports whether a descriptor is an event, and one that nobody waits for who writes to it.
 func isBell(fd int) bool {
@@ -76,10 +78,10 @@ func (n *neighbour) waker(r ref, fd int) *waker {
 	defer n.mu.Unlock()
 	if w := n.wakers[r].Value(); w != nil || n.gone || !isBell(fd) {
 		closeDescriptor(fd)
-		return cmp.Or(w, &waker{-1})
+		return cmp.Or(w, &waker{&resource{fd: -1}})
 	}
-	w := &waker{fd}
-	hold(&n.device.resources, w, nil, fd)
+	w := new(waker)
+	w.event = hold(&n.device.resources, w, nil, fd)
 	maps.DeleteFunc(n.wakers, func(_ ref, w weak.Pointer[waker]) bool { return w.Value() == nil })
 	n.wakers[r] = weak.Make(w)
 	return w
@@ -89,8 +91,8 @@ var one = [8]byte{1}
 
 // write wakes. If it fails, the other side is gone, or was woken so often that it is awake.
 func (w *waker) write() {
-	if w.fd >= 0 {
-		unix.Write(w.fd, one[:])
+	if w.event.fd >= 0 {
+		unix.Write(w.event.fd, one[:])
 	}
 	runtime.KeepAlive(w) // or the collector might close it, and the number be another's
 }
