@@ -122,14 +122,12 @@ func (q *QueuePair) retire(l *life) {
 	}
 }
 
-// giveLater gives the words back when the last peer in this process has forgotten the life.
+// giveLater gives the words back: those that are used inside the gate at once, the others when the last peer in this
+// process has forgotten the life.
 func (l *life) giveLater() {
 	if a := l.domain.device.arena; a != nil {
-		order := len(l.order)
-		runtime.AddCleanup(l, func(at [2]ref) {
-			give[end](a, at[0], 1)
-			give[arrival](a, at[1], order)
-		}, [2]ref{l.endRef, l.orderRef})
+		give[arrival](a, l.orderRef, len(l.order))
+		runtime.AddCleanup(l, func(at ref) { give[end](a, at, 1) }, l.endRef)
 	}
 }
 
