@@ -81,7 +81,5 @@ func (c *sharedCall) refuse(why error) {
 	closeDescriptor(c.in.fd)
 	m := &note{Kind: noteRefuse, Here: c.in.There, There: c.in.Here}
 	m.reason(why)
-	if c.calling.say(m, nil, -1) != nil {
-		return // gone, and so is who called
-	}
+	_ = c.calling.say(m, nil, -1) // or it is gone, and so is who called
 }

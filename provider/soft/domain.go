@@ -83,7 +83,7 @@ func (d *Domain) newPages(size int) ([]byte, *backing, error) {
 	file := &backing{fd: fd, owned: true, size: int64(size), extents: []extent{{length: uint64(size)}}}
 	b, err := mapShared(fd, 0, size)
 	if err != nil {
-		unix.Close(fd)
+		closeDescriptor(fd)
 		return nil, nil, err
 	}
 	return b, file, nil

@@ -46,7 +46,7 @@ func (k *farKeys) fetch(key viewKey, b *bell) (r *region, pending bool) {
 	}
 	n.mu.Unlock()
 	if first {
-		n.say(&note{Kind: noteAsk, There: k.there.note(), Key: key.key, Domain: key.domain}, nil, -1)
+		_ = n.say(&note{Kind: noteAsk, There: k.there.note(), Key: key.key, Domain: key.domain}, nil, -1)
 	}
 	return r, pending
 }
@@ -281,7 +281,7 @@ func mapExtents(fd int, extents []extent) ([]byte, error) {
 	}
 	for _, e := range extents[1:] {
 		if err := mapOver(pages[e.offset:][:e.length], fd, int64(e.at)); err != nil {
-			unix.Munmap(pages)
+			unmap(pages)
 			return nil, err
 		}
 	}

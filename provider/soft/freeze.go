@@ -38,7 +38,7 @@ func openFaults() (int, error) {
 	}
 	api := [3]uint64{uffdAPI, uffdFeatureWP | uffdFeatureWPShmem}
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, uffdioAPI, uintptr(unsafe.Pointer(&api))); errno != 0 {
-		unix.Close(int(fd))
+		closeDescriptor(int(fd))
 		return -1, fmt.Errorf("userfaultfd for shared memory: %w", errno)
 	}
 	return int(fd), nil
@@ -91,7 +91,7 @@ func (b *backing) replace(memory []byte, s stretch) error {
 	start := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(memory)))) + from
 	register := [4]uint64{start, length, uffdModeWP}
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(faults), uffdioRegister, uintptr(unsafe.Pointer(&register))); errno != 0 {
-		unix.Close(faults)
+		closeDescriptor(faults)
 		return fmt.Errorf("userfaultfd: register %d bytes: %w", length, errno)
 	}
 	protect := [3]uint64{start, length, uffdProtect}

@@ -15,11 +15,11 @@ func newMemfd(name string, size int64) (int, error) {
 		return -1, fmt.Errorf("memfd_create: %w%s", err, descriptorHint(err))
 	}
 	if err := unix.Ftruncate(fd, size); err != nil {
-		unix.Close(fd)
+		closeDescriptor(fd)
 		return -1, fmt.Errorf("memfd of %d bytes: %w", size, err)
 	}
 	if _, err := unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_SHRINK); err != nil {
-		unix.Close(fd)
+		closeDescriptor(fd)
 		return -1, fmt.Errorf("seal a memfd: %w", err)
 	}
 	return fd, nil
@@ -61,7 +61,7 @@ func mapShared(fd int, offset int64, size int) ([]byte, error) {
 
 // descriptorHint says what to do when file descriptors have run out.
 func descriptorHint(err error) string {
-	if err == unix.EMFILE || err == unix.ENFILE {
+	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
 		return " (raise the limit of open files: ulimit -n)"
 	}
 	return ""

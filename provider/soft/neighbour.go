@@ -89,7 +89,7 @@ func takeDescriptor(rights []byte) (int, error) {
 				fd = got
 				unix.CloseOnExec(fd)
 			} else {
-				unix.Close(got)
+				closeDescriptor(got)
 			}
 		}
 	}
@@ -98,7 +98,7 @@ func takeDescriptor(rights []byte) (int, error) {
 
 func closeDescriptor(fd int) {
 	if fd >= 0 {
-		unix.Close(fd)
+		_ = unix.Close(fd)
 	}
 }
 
@@ -153,7 +153,7 @@ func (n *neighbour) take(in noteWithFD) error {
 // lose ends everything with a neighbour that is gone, has hung up or talks nonsense. Connections break at once; whether
 // their words can be used again depends on whether its process has ended.
 func (n *neighbour) lose(why error) {
-	n.conn.Close()
+	_ = n.conn.Close()
 	ties, waiting := n.depart()
 	n.device.forgetNeighbour(n)
 	close(n.ended)

@@ -61,12 +61,12 @@ func (ns *neighbours) hangUp() {
 		return
 	}
 	ns.closing.Store(true)
-	ns.listener.Close()
+	_ = ns.listener.Close()
 	ns.mu.Lock()
 	defer ns.mu.Unlock()
 	for _, p := range ns.known {
 		if p.neighbour != nil {
-			p.conn.Close()
+			_ = p.conn.Close()
 		}
 	}
 }
@@ -77,7 +77,7 @@ func (ns *neighbours) sayBye() {
 	defer ns.mu.Unlock()
 	for _, p := range ns.known {
 		if p.neighbour != nil {
-			p.say(&note{Kind: noteBye}, nil, -1)
+			_ = p.say(&note{Kind: noteBye}, nil, -1)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func (d *Device) greet(conn *net.UnixConn) {
 	<-d.neighbours.greeting
 	if err != nil {
 		d.config.Log.Warn("a neighbour was turned away", "device", d.config.Name, "error", err)
-		conn.Close()
+		_ = conn.Close()
 		return
 	}
 	n.run()
@@ -192,7 +192,7 @@ func (d *Device) callNeighbour(ctx context.Context, peer identity) (*neighbour, 
 	}
 	n, err := d.shakeHands(c.(*net.UnixConn), &peer)
 	if err != nil {
-		c.Close()
+		_ = c.Close()
 		return nil, err
 	}
 	return n, nil

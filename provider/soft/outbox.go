@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"sync"
@@ -39,7 +40,7 @@ func (n *neighbour) say(m *note, extents []extent, fd int) error {
 			return nil
 		}
 	}
-	if err == nil || err == unix.EAGAIN {
+	if err == nil || errors.Is(err, unix.EAGAIN) {
 		err = n.keep(packet, fd)
 	}
 	if err != nil {
@@ -52,7 +53,7 @@ func (n *neighbour) say(m *note, extents []extent, fd int) error {
 func (n *neighbour) keep(packet []byte, fd int) (err error) {
 	o := &n.outbox
 	if len(o.letters) >= maxLetters {
-		n.conn.Close()
+		_ = n.conn.Close()
 		return fmt.Errorf("%d notes wait already", maxLetters)
 	}
 	if fd >= 0 {

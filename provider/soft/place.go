@@ -41,7 +41,7 @@ func newArena() (*arena, error) {
 	}
 	b, err := mapShared(fd, 0, arenaSize)
 	if err != nil {
-		unix.Close(fd)
+		closeDescriptor(fd)
 		return nil, fmt.Errorf("soft: memory for shared queues: %w", err)
 	}
 	a := &arena{fd: fd, bytes: b, next: 1 << blockBits} // nothing lies at 0
@@ -54,7 +54,7 @@ func (a *arena) close(watched bool) {
 	if a == nil {
 		return
 	}
-	unix.Close(a.fd)
+	closeDescriptor(a.fd)
 	if watched {
 		runtime.AddCleanup(a, unmap, a.bytes)
 	} else {
@@ -62,7 +62,7 @@ func (a *arena) close(watched bool) {
 	}
 }
 
-func unmap(b []byte) { unix.Munmap(b) }
+func unmap(b []byte) { _ = unix.Munmap(b) }
 
 // sizeBits returns the logarithm of the block that size bytes take.
 func sizeBits(size uint64) int { return max(logarithm(size), blockBits) }

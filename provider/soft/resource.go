@@ -3,8 +3,6 @@ package soft
 import (
 	"runtime"
 	"sync"
-
-	"golang.org/x/sys/unix"
 )
 
 // resources is what a device has mapped or opened of its neighbours'. Nothing tells when a goroutine looks at a word, or
@@ -47,7 +45,7 @@ func (r *resource) free() {
 
 func (r *resource) release() {
 	if r.pages != nil {
-		unix.Munmap(r.pages)
+		unmap(r.pages)
 	}
 	closeDescriptor(r.fd)
 }

@@ -68,7 +68,10 @@ func TestAcceptedTooLate(t *testing.T) {
 			q.Close()
 			s.say(&note{Kind: noteRetire, Here: call.There, There: call.Here}, nil, -1)
 			s.alive(h.device)
-			if n := h.device.neighbours.known[s.me]; len(n.ties) != 0 {
+			n := h.device.neighbours.known[s.me]
+			n.mu.Lock()
+			defer n.mu.Unlock()
+			if len(n.ties) != 0 {
 				t.Errorf("%d ties are left", len(n.ties))
 			}
 		})

@@ -98,7 +98,8 @@ func TestNeighbourProcess(t *testing.T) {
 	for range list {
 		h.expect(connectTag, driver.OpConnect, driver.OK)
 	}
-	fmt.Printf("%v for each of %d queue pairs\n", measureProcess(t).since(before, pairs), pairs)
+	_, err = fmt.Fprintf(os.Stdout, "%v for each of %d queue pairs\n", measureProcess(t).since(before, pairs), pairs)
+	ok(t, err)
 	_, _ = io.Copy(io.Discard, in)
 }
 

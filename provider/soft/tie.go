@@ -113,9 +113,7 @@ func (t *tie) decline(in noteWithFD) {
 	n := t.neighbour
 	m := &note{Kind: noteRefuse, Here: t.at.here.note(), There: t.at.there.note()}
 	m.reason(errGivenUp)
-	if n.say(m, nil, -1) != nil {
-		return // gone, and its end with it
-	}
+	_ = n.say(m, nil, -1) // or it is gone, and its end with it
 }
 
 // takeAccept is the answer to a call of ours.
@@ -214,5 +212,5 @@ func (t *tie) free() {
 func (t *tie) retire() {
 	n := t.neighbour
 	n.letGo(t.at, 0)
-	n.say(&note{Kind: noteRetire, Here: t.at.here.note(), There: t.at.there.note()}, nil, -1)
+	_ = n.say(&note{Kind: noteRetire, Here: t.at.here.note(), There: t.at.there.note()}, nil, -1)
 }

@@ -92,7 +92,7 @@ var one = [8]byte{1}
 // write wakes. If it fails, the other side is gone, or was woken so often that it is awake.
 func (w *waker) write() {
 	if w.event.fd >= 0 {
-		unix.Write(w.event.fd, one[:])
+		_, _ = unix.Write(w.event.fd, one[:])
 	}
 	runtime.KeepAlive(w) // or the collector might close it, and the number be another's
 }
