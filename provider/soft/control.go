@@ -201,15 +201,23 @@ func (q *QueuePair) settleReset(l *life) {
 // succeed begins a life after l. A peer of another process that is late may still write to the receives of l, so the new
 // life has others.
 func (q *QueuePair) succeed(l *life) error {
-	if l.tie.Load() != nil && !q.pool.shared {
-		p, err := newPool(q.device, q.pool.depth, q.pool.maxSpans, false)
+	old := q.pool
+	if l.lastTie() != nil && !old.shared {
+		p, err := newPool(q.device, old.depth, old.maxSpans, false)
 		if err != nil {
 			return err
 		}
-		p.source, p.users = q.pool.source, q.pool.users
+		p.source, p.users = old.source, old.users
 		q.pool = p
 	}
-	return q.beginLife(q.device.nextEpoch())
+	err := q.beginLife(q.device.nextEpoch())
+	if err != nil {
+		q.pool, old = old, q.pool
+	}
+	if old != q.pool {
+		old.drop()
+	}
+	return err
 }
 
 func (q *QueuePair) reportControl(tag driver.Tag, op driver.Op, status driver.Status) {

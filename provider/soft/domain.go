@@ -83,7 +83,7 @@ func (d *Domain) newPages(size int) ([]byte, *backing, error) {
 	file := &backing{fd: fd, owned: true, size: int64(size), extents: []extent{{length: uint64(size)}}}
 	b, err := mapShared(fd, 0, size)
 	if err != nil {
-		unix.Close(fd)
+		closeDescriptor(fd)
 		return nil, nil, err
 	}
 	return b, file, nil
@@ -192,7 +192,7 @@ func (d *Domain) quiesce() {
 	d.mu.Lock()
 	queues := make(map[*CompletionQueue]struct{})
 	for _, l := range d.lives {
-		if l.tie.Load() != nil {
+		if l.tied() != nil {
 			queues[l.bell.cq] = struct{}{}
 		}
 	}

@@ -53,6 +53,7 @@ var (
 	errTooEarly   = errors.New("the queue pair has not called Connect in time")
 	errTooMany    = errors.New("too many calls wait for a Connect")
 	errHungUp     = errors.New("the device was closed")
+	errGivenUp    = errors.New("the queue pair has given up")
 )
 
 func (m *meetings) open() {
@@ -93,7 +94,8 @@ func (d *Device) arrange(q *QueuePair, l *life, a address, lanes Lanes) {
 		m.expected[at] = l
 	}
 	m.mu.Unlock()
-	if e != nil && e.expiry.Stop() {
+	if e != nil { // it is ours, even if it is just expiring
+		e.expiry.Stop()
 		m.calls.Go(func() { q.meet(l, e.caller) })
 	}
 }
