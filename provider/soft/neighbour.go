@@ -165,8 +165,10 @@ func (n *neighbour) lose(why error) {
 	}
 	if len(ties) > 0 {
 		dead := n.left || !n.device.neighbours.closing.Load() && n.pid.hasEnded()
-		n.device.config.Log.Info("neighbour is gone", "device", n.device.config.Name, "peer", n.peer.String(), "dead", dead,
-			"connections", len(ties), "error", why)
+		if !n.left && !n.device.neighbours.closing.Load() {
+			n.device.config.Log.Warn("neighbour is gone", "device", n.device.config.Name, "peer", n.peer.String(), "dead", dead,
+				"connections", len(ties), "error", why)
+		}
 		for _, t := range ties {
 			if dead {
 				t.bury()
