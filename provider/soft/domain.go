@@ -45,6 +45,10 @@ func (d *Domain) Register(b []byte, access driver.Access) (driver.Memory, error)
 		if file, err = backingOf(b, uintptr(unsafe.Pointer(unsafe.SliceData(b)))); err != nil {
 			return nil, err
 		}
+		if file == nil && access != 0 {
+			d.device.config.Log.Info("registered memory is private: peers that share memory cannot reach it; map a memfd, or Alloc",
+				"device", d.device.config.Name, "bytes", len(b))
+		}
 	}
 	m, err := d.adopt(b, nil, file, access)
 	if err != nil {
