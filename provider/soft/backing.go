@@ -12,6 +12,8 @@ type backing struct {
 	fragile bool // anybody may truncate it
 	owned   bool // made by Alloc: its pages may be moved, and are freed with the memory
 
+	moving sync.Mutex // held while pages are being moved; taken before mu
+
 	mu      sync.Mutex // guards what follows
 	size    int64      // of the file
 	extents []extent
@@ -33,9 +35,9 @@ func (b *backing) close() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.owned {
-		unix.Fallocate(b.fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, b.size)
+		_ = unix.Fallocate(b.fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, b.size)
 	}
-	unix.Close(b.fd)
+	closeDescriptor(b.fd)
 	b.fd = -1
 }
 
@@ -45,7 +47,7 @@ func (m *Memory) announceClosed() {
 		return
 	}
 	for n := range m.backing.shown {
-		n.say(&note{Kind: noteClosed, Key: m.region.remoteKey, Domain: m.domain.number,
+		_ = n.say(&note{Kind: noteClosed, Key: m.region.remoteKey, Domain: m.domain.number,
 			Region: regionNote{LocalKey: m.region.localKey}}, nil, -1)
 	}
 }

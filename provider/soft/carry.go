@@ -131,6 +131,9 @@ func (w *waiting) chainState() verdict {
 // when its time comes.
 func (q *QueuePair) snapshot(w *waiting) {
 	me := &q.requester
+	if me.peer.neighbour != nil {
+		me.peer.gate.mark = stretch{} // nothing is written there
+	}
 	mark := me.peer.gate.enter(me.left)
 	q.takeInline(w)
 	me.peer.gate.leave(mark)
@@ -296,6 +299,9 @@ func (v *visit) read() verdict {
 	var dst pieces
 	v.open(&dst)
 	dst.writeFrom(v.target.slice(v.request.Remote.Address+v.q.requester.moved, n))
+	if v.peer.neighbour != nil && !v.target.allows(driver.RemoteRead) {
+		return v.unreachable() // the pages may have been moved away meanwhile: then nothing was read
+	}
 	return v.moved(n)
 }
 

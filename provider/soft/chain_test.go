@@ -178,11 +178,9 @@ func TestFailedArrivalCallsChains(t *testing.T) {
 // arriveBroken does what the peer's requester does when a message is too long, up to where it breaks the end.
 func arriveBroken(q *QueuePair) {
 	l := q.life.Load()
-	n, _ := q.pool.take(q.number)
-	s := &q.pool.slots[n]
-	s.op, s.status = driver.OpReceive, driver.LocalLength
+	n, _ := q.pool.take(q.number, &l.gate, l.gate.look())
 	l.spoiled.Store(l.arrived.Load() + 1)
-	l.arrive(n)
+	l.arrive(arrival{slot: n, op: driver.OpReceive, status: driver.LocalLength})
 	l.announce()
 }
 

@@ -16,8 +16,10 @@ type tracks struct {
 	into     []driver.Completion
 }
 
-func newTracks(t *testing.T) *tracks {
-	l := newLink(t)
+func newTracks(t *testing.T) *tracks { return newTracksOn(t, InProcess) }
+
+func newTracksOn(t *testing.T, lanes Lanes) *tracks {
+	l := newLinkOn(t, Config{Lanes: lanes})
 	k := &tracks{link: l, in: l.a.pair(), feed: l.b.pair(), list: make([]driver.Request, 1)}
 	k.into = make([]driver.Completion, 16)
 	join(l.a, k.in, l.b, k.feed)
@@ -65,9 +67,14 @@ func (k *tracks) chained(none []driver.Receive) func() {
 	}
 }
 
-// TestNoAllocation runs every operation, and every way a request can wait, after a warm-up.
+// TestNoAllocation runs every operation, and every way a request can wait, after a warm-up, on the lanes of memory.
 func TestNoAllocation(t *testing.T) {
-	k := newTracks(t)
+	for _, lanes := range []Lanes{InProcess, SharedMemory} {
+		t.Run(lanes.String(), func(t *testing.T) { testNoAllocation(t, newTracksOn(t, lanes)) })
+	}
+}
+
+func testNoAllocation(t *testing.T, k *tracks) {
 	receive := []driver.Receive{{Span: span(k.memb, 0, 64), More: []driver.Span{span(k.memb, 64, 64)}}}
 	message := driver.Request{Op: driver.OpSendImm, Flags: driver.Inline, Span: span(k.mema, 0, 8),
 		More: []driver.Span{span(k.mema, 8, 8)}}

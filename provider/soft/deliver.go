@@ -58,11 +58,11 @@ func (v *visit) takeReceive() (uint32, bool) {
 	if me.slot != 0 {
 		return me.slot - 1, true
 	}
-	n, ok := pool.take(v.peer.number)
+	n, ok := pool.take(v.peer.number, &v.peer.gate, v.mark)
 	if !ok {
 		v.peer.wanting.Store(1)
 		pool.wanted.Store(1)
-		if n, ok = pool.take(v.peer.number); !ok {
+		if n, ok = pool.take(v.peer.number, &v.peer.gate, v.mark); !ok {
 			return 0, false
 		}
 	}
@@ -89,16 +89,15 @@ func (v *visit) openReceive(p *pieces, n uint32) driver.Status {
 
 // report completes the receive at the peer.
 func (v *visit) report(n uint32, status driver.Status) {
-	s := &v.peer.pool.slots[n]
-	s.op, s.status = v.request.Op.Arrived(), status
+	a := arrival{slot: n, op: v.request.Op.Arrived(), status: status}
 	if status == driver.OK {
-		s.length = uint32(v.total)
+		a.length = uint32(v.total)
 	} else {
 		v.peer.spoiled.Store(v.peer.arrived.Load() + 1)
 	}
-	if s.op != driver.OpReceive {
-		s.imm = v.request.Imm
+	if a.op != driver.OpReceive {
+		a.imm = v.request.Imm
 	}
-	v.peer.arrive(n)
+	v.peer.arrive(a)
 	v.pause(pauseReported)
 }

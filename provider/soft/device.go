@@ -126,10 +126,10 @@ func (d *Device) Close() error {
 	d.network.close()
 	d.meetings.close()
 	d.neighbours.close()
-	d.resources.close()
-	d.arena.close(d.config.Lanes.has(InProcess))
 	d.network.attend.close()
 	d.nic.close()
+	d.resources.close() // nobody looks any more
+	d.arena.close(d.config.Lanes.has(InProcess))
 	return nil
 }
 

@@ -33,9 +33,10 @@
 // the next and is not used again while a peer may look at it, so that one who is late finds it closed and not somebody
 // else's.
 //
-// Locks are taken in this order: memory, completion queue, then one of device, key table, neighbour, chain and the
-// goroutines' inboxes; a domain's last. Who waits for a gate may hold the lock of its own completion queue: whoever is
-// inside never takes it.
+// Locks are taken in this order: memory, completion queue, then one of device, key table, chain and the goroutines'
+// inboxes, or, to put out a neighbour that stands still, its tie's, then those of the file whose pages are moved; then a
+// neighbour's, its outbox's, the arena's; a domain's last. Who waits for a gate may hold the lock of its own completion
+// queue: whoever is inside never takes it.
 //
 // Control words hold no Go pointers. They lie on the Go heap, where the race detector sees them, or, if the device has
 // the lane for shared memory, in an arena (place.go) that neighbours map.

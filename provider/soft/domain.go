@@ -45,6 +45,10 @@ func (d *Domain) Register(b []byte, access driver.Access) (driver.Memory, error)
 		if file, err = backingOf(b, uintptr(unsafe.Pointer(unsafe.SliceData(b)))); err != nil {
 			return nil, err
 		}
+		if file == nil && access != 0 {
+			d.device.config.Log.Info("registered memory is private: peers that share memory cannot reach it; map a memfd, or Alloc",
+				"device", d.device.config.Name, "bytes", len(b))
+		}
 	}
 	m, err := d.adopt(b, nil, file, access)
 	if err != nil {
@@ -83,7 +87,7 @@ func (d *Domain) newPages(size int) ([]byte, *backing, error) {
 	file := &backing{fd: fd, owned: true, size: int64(size), extents: []extent{{length: uint64(size)}}}
 	b, err := mapShared(fd, 0, size)
 	if err != nil {
-		unix.Close(fd)
+		closeDescriptor(fd)
 		return nil, nil, err
 	}
 	return b, file, nil
@@ -192,7 +196,7 @@ func (d *Domain) quiesce() {
 	d.mu.Lock()
 	queues := make(map[*CompletionQueue]struct{})
 	for _, l := range d.lives {
-		if l.tie.Load() != nil {
+		if l.tied() != nil {
 			queues[l.bell.cq] = struct{}{}
 		}
 	}

@@ -25,6 +25,9 @@ const (
 
 // state is what the owner sees. A life that is over still waits for the end of a Reset, if it is seen at all.
 func (p phase) state() driver.State {
+	if p > phaseOver { // a neighbour has spoiled it
+		return driver.Error
+	}
 	return [...]driver.State{driver.New, driver.Connecting, driver.Ready, driver.Error, driver.Error, driver.Error}[p]
 }
 

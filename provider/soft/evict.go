@@ -17,7 +17,7 @@ func (l *life) left(seen uint64) bool {
 	if l.gate.passed(seen) {
 		return true
 	}
-	t := l.tie.Load()
+	t := l.tied()
 	return t != nil && t.putOut(seen)
 }
 
@@ -30,30 +30,51 @@ func (t *tie) putOut(seen uint64) bool {
 	t.standing.Lock()
 	defer t.standing.Unlock()
 	now := clock.Real.Now()
-	if t.seen != seen {
+	if t.seen != seen && seen != expelling {
 		t.seen, t.since = seen, now
-		return false
 	}
-	return now >= t.since.Add(standstill) && t.evict(seen)
+	if now < t.since.Add(standstill) {
+		return t.mine.gate.passed(seen)
+	}
+	if t.evict(seen) {
+		return true
+	}
+	t.since = now // what could not be done is not tried again at once
+	return false
 }
 
 // evict swaps the slot, so that leaving fails, and moves the pages that the slot names to where only the others find
 // them. What the evicted one still writes goes to pages that are nobody's. Memory that is closed, or is being closed,
 // need not be saved; memory that cannot be moved keeps everybody waiting until the writer leaves or dies.
+//
+// What the slot names is read before the swap. If the visitor goes on to another piece meanwhile, he has done with this
+// one, and will find that he was put out before he begins the other.
 func (t *tie) evict(seen uint64) bool {
 	l := t.mine
-	if m := l.memoryOf(l.gate.mark); m != nil && !m.canMove() {
-		return false
-	}
-	if !l.gate.slot.CompareAndSwap(seen, evicted) {
+	named := l.gate.mark
+	m := l.memoryOf(named)
+	if m == nil {
+		if l.gate.expel(seen, evicted) {
+			l.expel()
+		}
 		return true
 	}
-	named := l.gate.mark
-	l.expel()
-	if m := l.memoryOf(named); m != nil {
-		m.move(named)
+	return m.canMove() && m.saveFrom(ousted{visitor{l, seen}, named})
+}
+
+// ousted is a visitor who is put out, and what he may still write to.
+type ousted struct {
+	visitor
+	named stretch
+}
+
+// expel begins to put him out, and reports whether he was still there.
+func (o ousted) expel() bool {
+	there := o.life.gate.expel(o.seen, expelling)
+	if there {
+		o.life.expel()
 	}
-	return true
+	return there
 }
 
 // expel ends the connection of a peer that was evicted.
@@ -64,7 +85,7 @@ func (l *life) expel() {
 	if l.breakTo(phaseFailed) {
 		l.announceChained()
 	}
-	l.bell.ring()
+	l.bell.insist()
 }
 
 // memoryOf returns the live memory that a stretch lies in, or nil.
@@ -82,57 +103,65 @@ func (l *life) memoryOf(s stretch) *Memory {
 // canMove reports whether the memory's pages can be replaced while it is used.
 func (m *Memory) canMove() bool {
 	b := m.backing
-	if b == nil || !b.owned || !canFreeze() {
+	return b != nil && b.owned && canFreeze()
+}
+
+// saveFrom replaces the pages that a visitor may still write to, and reports whether that is done: then he was put out.
+// If not, he stays where he is, and it can be tried again. No neighbour is inside meanwhile: who comes waits, and then
+// finds that what it has mapped is stale.
+func (m *Memory) saveFrom(first ousted) bool {
+	r := m.region
+	m.backing.moving.Lock()
+	defer m.backing.moving.Unlock()
+	if !first.expel() {
+		return true
+	}
+	out := []ousted{first}
+	var err error
+	if r.beginMoving() {
+		out = append(out, m.clearOut()...)
+		err = m.backing.replaceAll(r.bytes, out)
+		r.endMoving()
+	}
+	if err != nil {
+		m.domain.device.config.Log.Error("pages could not be moved away from a peer that stands still", "error", err)
 		return false
 	}
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return len(b.extents) < maxExtents/2
+	for _, o := range out {
+		o.life.gate.slot.CompareAndSwap(expelling, evicted)
+	}
+	return true
 }
 
-// move replaces the pages of a stretch. No neighbour is inside meanwhile: who comes waits, and then finds that what it has
-// mapped is stale.
-func (m *Memory) move(s stretch) {
-	r := m.region
-	if !r.beginMoving() {
-		return
-	}
-	stretches := append(m.clearOut(), s)
-	m.backing.mu.Lock()
-	for _, s := range stretches {
-		if err := m.backing.replace(r.bytes, s); err != nil {
-			m.domain.device.config.Log.Error("pages could not be moved away from a peer that stands still", "error", err)
-		}
-	}
-	m.backing.mu.Unlock()
-	r.endMoving()
-}
-
-// clearOut waits until no neighbour is inside the memory any more. Those who stand still are evicted too; it returns what
-// they named.
-func (m *Memory) clearOut() (named []stretch) {
+// clearOut waits until no neighbour is inside the memory any more. Those who stand still are put out too.
+func (m *Memory) clearOut() (out []ousted) {
 	deadline := clock.Real.Now().Add(standstill)
 	for _, v := range m.domain.visitors() {
-		l := v.life
-		if l.tie.Load() == nil {
+		if v.life.tied() == nil {
 			continue
 		}
-		for !v.gone() && l.gate.mark.key == m.region.localKey {
-			if clock.Real.Now() >= deadline && l.gate.slot.CompareAndSwap(v.seen, evicted) {
-				named = append(named, l.gate.mark)
-				l.expel()
+		for !v.gone() {
+			named := v.life.gate.mark
+			if named.key != m.region.localKey {
+				break
+			}
+			if o := (ousted{v, named}); clock.Real.Now() >= deadline || v.life.gate.holds(expelling) {
+				if o.expel() {
+					out = append(out, o)
+				}
+				break
 			}
 			runtime.Gosched()
 		}
 	}
-	return named
+	return out
 }
 
 // beginMoving keeps neighbours out, unless the region is dead.
 func (r *region) beginMoving() bool {
 	for {
 		seen := r.word.Load()
-		if seen&alive == 0 {
+		if seen&alive == 0 || (seen^r.serial)&serialMask != 0 {
 			return false
 		}
 		if r.word.CompareAndSwap(seen, seen|moving) {
@@ -145,6 +174,9 @@ func (r *region) beginMoving() bool {
 func (r *region) endMoving() {
 	for {
 		seen := r.word.Load()
+		if (seen^r.serial)&serialMask != 0 {
+			return // closed meanwhile, and the word is another's
+		}
 		next := seen&^(moving|generationMask) | (seen+1<<generationBits)&generationMask
 		if r.word.CompareAndSwap(seen, next) {
 			return

@@ -76,6 +76,9 @@ func (v *visit) fill(slot uint32, from *pieces, size uint64) verdict {
 // fillSpan copies part bytes into a span, from skip on.
 func (v *visit) fillSpan(span driver.Span, skip, part uint64, from *pieces) verdict {
 	r := v.peer.keys.(*farKeys).known[span.Key]
+	if r == nil || !r.contains(span.Address, uint64(span.Length)) {
+		return verdict(driver.RemoteInvalid) // the neighbour has changed the receive meanwhile
+	}
 	offset := span.Address - r.base + skip
 	if !v.peer.gate.reenter(v.mark, stretch{span.Key, offset, part}) {
 		return verdict(driver.RemoteAccess)

@@ -2,6 +2,7 @@ package soft
 
 import (
 	"fmt"
+	"maps"
 	"sync/atomic"
 	"unsafe"
 
@@ -35,15 +36,17 @@ func (k *farKeys) fetch(key viewKey, b *bell) (r *region, pending bool) {
 	}
 	refused := n.refused[key]
 	delete(n.refused, key)
-	first := false
-	if r == nil && !refused && !n.gone {
-		first = len(n.asked[key]) == 0
-		n.asked[key] = append(n.asked[key], b)
-		pending = true
+	pending = r == nil && !refused // if the neighbour is gone, the connection is about to break
+	first := pending && !n.gone && n.asked[key] == nil
+	if first {
+		n.asked[key] = make(map[*bell]bool)
+	}
+	if pending && !n.gone {
+		n.asked[key][b] = true
 	}
 	n.mu.Unlock()
 	if first {
-		n.say(&note{Kind: noteAsk, There: k.there.note(), Key: key.key, Domain: key.domain}, nil, -1)
+		_ = n.say(&note{Kind: noteAsk, There: k.there.note(), Key: key.key, Domain: key.domain}, nil, -1)
 	}
 	return r, pending
 }
@@ -112,7 +115,7 @@ func (k *farKeys) bytes(s driver.Span) []byte {
 func (n *neighbour) takeQuestion(in *note) error {
 	l := n.device.presentLife(in.There.Number)
 	m := &note{Kind: noteRegion, Key: in.Key, Domain: in.Domain}
-	if l == nil || l.tie.Load() == nil || l.tie.Load().neighbour != n { // it was closed, or was never a peer
+	if l == nil || l.tied() == nil || l.tied().neighbour != n { // it was closed, or was never a peer
 		return n.say(m, nil, -1)
 	}
 	r := l.domain.keys.find(in.Key)
@@ -136,6 +139,7 @@ func (m *Memory) show(n *neighbour, answer *note) error {
 	if b.shown == nil {
 		b.shown = make(map[*neighbour]bool)
 	}
+	maps.DeleteFunc(b.shown, func(n *neighbour, _ bool) bool { return n.isGone() })
 	b.shown[n] = true
 	answer.Found = 1
 	answer.Region = regionNote{Control: uint64(r.at), Serial: r.word.Load() & (serialMask | generationMask), Base: r.base, Length: uint64(len(r.bytes)),
@@ -170,7 +174,7 @@ func (d *Domain) offer(m *Memory) {
 	seen := make(map[*neighbour]bool)
 	d.mu.Lock()
 	for _, l := range d.lives {
-		if t := l.tie.Load(); t != nil && len(seen) < maxOffers {
+		if t := l.tied(); t != nil && len(seen) < maxOffers {
 			seen[t.neighbour] = true
 		}
 	}
@@ -185,7 +189,7 @@ func (d *Domain) offer(m *Memory) {
 // takeRegion maps memory that was asked for, and tells those who wait.
 func (n *neighbour) takeRegion(in noteWithFD) error {
 	var r *region
-	if in.Found != 0 && in.fd >= 0 {
+	if in.Found != 0 && in.fd >= 0 && n.hasRoom() {
 		var err error
 		if r, err = n.mapRegion(&in); err != nil {
 			n.device.config.Log.Warn("map a neighbour's memory", "device", n.device.config.Name, "peer", n.peer.String(),
@@ -197,39 +201,45 @@ func (n *neighbour) takeRegion(in noteWithFD) error {
 	if in.Found != 0 {
 		keys = []viewKey{{0, in.Key}, {in.Domain, uint64(in.Region.LocalKey)}}
 	}
-	var waiting []*bell
+	waiting := make(map[*bell]bool)
 	n.mu.Lock()
 	for _, k := range keys {
 		if r != nil {
 			n.views[k] = r
-		} else if len(n.asked[k]) > 0 {
+		} else if n.asked[k] != nil {
 			n.refused[k] = true
 		}
-		waiting = append(waiting, n.asked[k]...)
+		maps.Copy(waiting, n.asked[k])
 		delete(n.asked, k)
 	}
 	n.mu.Unlock()
-	for _, b := range waiting {
+	for b := range waiting {
 		b.ring()
 	}
 	return nil
+}
+
+// maxViews is how much of one neighbour's memory is mapped: the kernel allows a process some 65,000 mappings.
+const maxViews = 1 << 15
+
+func (n *neighbour) hasRoom() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.views) < 2*maxViews // each is known by two keys
 }
 
 // mapRegion maps memory of a neighbour. What the neighbour says of it is checked; that the file stays as long as it is, is
 // the seal's business, or else the region is fragile.
 func (n *neighbour) mapRegion(in *noteWithFD) (*region, error) {
 	d := &in.Region
-	if d.Length == 0 || d.Length > maxAlloc || d.Base+d.Length < d.Base || len(in.extents) == 0 {
-		return nil, fmt.Errorf("memory of %d bytes at %#x in %d pieces", d.Length, d.Base, len(in.extents))
-	}
-	if d.Fragile == 0 && !cannotShrink(in.fd) {
-		return nil, errNotSealed
+	if err := in.checkRegion(); err != nil {
+		return nil, err
 	}
 	control, err := seeOne[regionControl](n.arena.bytes, ref(d.Control))
 	if err != nil {
 		return nil, err
 	}
-	pages, err := mapExtents(in.fd, wholePages(int(d.Length)), in.extents)
+	pages, err := mapExtents(in.fd, in.extents)
 	if err != nil {
 		return nil, err
 	}
@@ -240,20 +250,38 @@ func (n *neighbour) mapRegion(in *noteWithFD) (*region, error) {
 	return r, nil
 }
 
+// checkRegion reports what is wrong with what a neighbour says of its memory.
+func (in *noteWithFD) checkRegion() error {
+	d := &in.Region
+	if d.Length == 0 || d.Length > maxAlloc || d.Base+d.Length < d.Base || len(in.extents) == 0 {
+		return fmt.Errorf("memory of %d bytes at %#x in %d pieces", d.Length, d.Base, len(in.extents))
+	}
+	size := uint64(wholePages(int(d.Length)))
+	if first := in.extents[0]; first.offset != 0 || first.length != size {
+		return fmt.Errorf("a first piece of %d bytes at %d in memory of %d", first.length, first.offset, size)
+	}
+	var end uint64 // in the file
+	for _, e := range in.extents {
+		if e.offset > size || e.length > size-e.offset || e.at > 1<<62 {
+			return fmt.Errorf("a piece of %d bytes at %d, from %d on, in memory of %d", e.length, e.offset, e.at, size)
+		}
+		end = max(end, e.at+e.length)
+	}
+	if d.Fragile != 0 {
+		return nil // whoever touches it is prepared
+	}
+	return checkFile(in.fd, end)
+}
+
 // mapExtents maps the first extent, which is all of the memory, and over it those that were moved since.
-func mapExtents(fd, size int, extents []extent) ([]byte, error) {
-	pages, err := mapShared(fd, int64(extents[0].at), size)
+func mapExtents(fd int, extents []extent) ([]byte, error) {
+	pages, err := mapShared(fd, int64(extents[0].at), int(extents[0].length))
 	if err != nil {
 		return nil, err
 	}
 	for _, e := range extents[1:] {
-		if e.offset+e.length < e.offset || e.offset+e.length > uint64(size) {
-			err = fmt.Errorf("a piece of %d bytes at %d in memory of %d", e.length, e.offset, size)
-		} else {
-			err = mapOver(pages[e.offset:][:e.length], fd, int64(e.at))
-		}
-		if err != nil {
-			unix.Munmap(pages)
+		if err := mapOver(pages[e.offset:][:e.length], fd, int64(e.at)); err != nil {
+			unmap(pages)
 			return nil, err
 		}
 	}

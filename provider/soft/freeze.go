@@ -3,6 +3,7 @@ package soft
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -37,7 +38,7 @@ func openFaults() (int, error) {
 	}
 	api := [3]uint64{uffdAPI, uffdFeatureWP | uffdFeatureWPShmem}
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, fd, uffdioAPI, uintptr(unsafe.Pointer(&api))); errno != 0 {
-		unix.Close(int(fd))
+		closeDescriptor(int(fd))
 		return -1, fmt.Errorf("userfaultfd for shared memory: %w", errno)
 	}
 	return int(fd), nil
@@ -50,35 +51,67 @@ var canFreeze = sync.OnceValue(func() bool {
 	return err == nil
 })
 
+// replaceAll gives everything that somebody who was put out may write to new pages. If those are too many pieces to be
+// told to others, all in between gets new pages too.
+func (b *backing) replaceAll(memory []byte, out []ousted) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.fd < 0 {
+		return nil // closed meanwhile: there is nothing left to save
+	}
+	pieces := make([]stretch, 0, len(out))
+	for _, o := range out {
+		pieces = append(pieces, o.named)
+	}
+	if len(b.extents)+len(pieces) > maxExtents {
+		pieces = []stretch{{length: uint64(len(memory))}}
+	}
+	for _, s := range pieces {
+		if err := b.replace(memory, s); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // replace gives the whole pages around a stretch of memory new pages of the same content, at the end of the file.
 func (b *backing) replace(memory []byte, s stretch) error {
 	page := uint64(os.Getpagesize())
 	from := s.offset &^ (page - 1)
 	length := (s.offset+s.length+page-1)&^(page-1) - from
+	at := uint64(b.size)
 	if err := unix.Ftruncate(b.fd, b.size+int64(length)); err != nil {
 		return fmt.Errorf("a file of %d bytes more: %w", length, err)
 	}
+	b.size += int64(length)
 	faults, err := openFaults()
 	if err != nil {
 		return err
 	}
-	defer unix.Close(faults)
 	start := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(memory)))) + from
 	register := [4]uint64{start, length, uffdModeWP}
 	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(faults), uffdioRegister, uintptr(unsafe.Pointer(&register))); errno != 0 {
+		closeDescriptor(faults)
 		return fmt.Errorf("userfaultfd: register %d bytes: %w", length, errno)
 	}
 	protect := [3]uint64{start, length, uffdProtect}
-	if errno := exchange(faults, &protect, b.fd, uintptr(start), uintptr(length), uintptr(b.size)); errno != 0 {
+	if errno := exchange(faults, &protect, b.fd, uintptr(start), uintptr(length), uintptr(at)); errno != 0 {
 		return fmt.Errorf("exchange %d bytes: %w", length, errno)
 	}
 	b.free(from, length)
-	b.extents = append(b.extents, extent{from, length, uint64(b.size)})
-	b.size += int64(length)
+	b.addExtent(extent{from, length, at})
 	return nil
 }
 
-// exchange holds up all stores to the pages, copies them to the end of the file, and maps the copy over them.
+// addExtent notes where pages lie now, and forgets those that it hides. The first extent is all of the memory and stays.
+func (b *backing) addExtent(e extent) {
+	b.extents = append(slices.DeleteFunc(b.extents, func(old extent) bool {
+		return old != b.extents[0] && old.offset >= e.offset && old.offset+old.length <= e.offset+e.length
+	}), e)
+}
+
+// exchange holds up all stores to the pages, copies them to the end of the file, maps the copy over them, and closes
+// faults, which lets those who wait go on, whatever has happened.
 //
 // It must not be interrupted in between: whoever waits for the pages cannot be stopped, so a collector that wants to stop
 // the world would wait for him, and he for this goroutine, which the collector has stopped already. A function that does
@@ -99,10 +132,7 @@ func exchange(faults int, protect *[3]uint64, fd int, start, length, at uintptr)
 		_, _, errno = unix.RawSyscall6(unix.SYS_MMAP, start, length, unix.PROT_READ|unix.PROT_WRITE,
 			unix.MAP_SHARED|unix.MAP_FIXED|unix.MAP_NORESERVE, uintptr(fd), at)
 	}
-	if errno != 0 { // let them go on
-		protect[2] = 0
-		_, _, _ = unix.RawSyscall(unix.SYS_IOCTL, uintptr(faults), uffdioWriteProtect, uintptr(unsafe.Pointer(protect)))
-	}
+	_, _, _ = unix.RawSyscall(unix.SYS_CLOSE, uintptr(faults), 0, 0)
 	return errno
 }
 

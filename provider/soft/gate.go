@@ -37,17 +37,29 @@ func (g *gate) enter(left uint64) uint64 {
 	return left + 1
 }
 
+// holds reports whether the requester is still inside with its mark.
+func (g *gate) holds(mark uint64) bool { return g.slot.Load() == mark }
+
 // leave reports whether the requester was inside to the last. Had the slot been swept or evicted, what was done inside
 // might have gone to pages that are no longer the target's.
 func (g *gate) leave(mark uint64) bool { return g.slot.CompareAndSwap(mark, mark+1) }
 
-// evicted is what stands in the slot of somebody who will not be let out any more.
-const evicted = 1<<64 - 2
+// What stands in the slot of somebody who will not be let out any more: first that he is being put out, while he may
+// still do harm and is waited for, then that he was.
+const (
+	expelling = 1<<64 - 1
+	evicted   = 1<<64 - 2
+)
+
+// expel swaps the slot of whoever was seen inside, and reports whether he was still there, or somebody has begun before.
+func (g *gate) expel(seen, to uint64) bool {
+	return g.slot.CompareAndSwap(seen, to) || g.slot.CompareAndSwap(expelling, to)
+}
 
 // sweep empties the slot of somebody who has died inside.
 func (g *gate) sweep() {
 	if seen := g.look(); seen%2 == 1 {
-		g.slot.CompareAndSwap(seen, evicted)
+		g.expel(seen, evicted)
 	}
 }
 
@@ -62,7 +74,13 @@ func (g *gate) reenter(mark uint64, next stretch) bool {
 func (g *gate) look() uint64 { return g.slot.Load() }
 
 // passed reports whether nobody is inside who was inside when seen was looked up.
-func (g *gate) passed(seen uint64) bool { return seen%2 == 0 || g.slot.Load() != seen }
+func (g *gate) passed(seen uint64) bool {
+	if seen%2 == 0 {
+		return true
+	}
+	now := g.slot.Load()
+	return now != seen && now != expelling
+}
 
 // empty reports whether nobody is inside.
 func (g *gate) empty() bool { return g.slot.Load()%2 == 0 }

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/weft-fabric/weft/verbs/driver"
 )
 
 // life is a queue pair from its making, or its last Reset, to the next Reset or Close: the end that the peer sees, and
@@ -20,10 +22,10 @@ type life struct {
 	keys    keyring      // of the domain
 	fragile *atomic.Bool // the domain has memory that may be truncated
 	pool    *pool        // where messages find their receives
-	order   []uint32     // ring of slots in the order of arrival; allocated before the first receive can be taken
+	order   []arrival    // ring, in the order of arrival; allocated before the first receive can be taken
 
 	endRef, orderRef ref
-	tie              atomic.Pointer[tie] // to a neighbour; nil: the peer is not one, or there is none yet
+	tie              atomic.Pointer[tie] // to a neighbour (see tied); nil: the peer is not one, or there is none yet
 	sight            *sight              // of a view: what its words lie in
 	neighbour        *neighbour          // of a view: to the process that it lies in
 
@@ -40,15 +42,24 @@ type life struct {
 // reach allocates the ring of arrivals. It holds as many as there can be receives, so it never overflows.
 func (l *life) reach() (err error) {
 	if l.order == nil {
-		l.order, l.orderRef, err = placeMany[uint32](l.domain.device.arena, l.pool.ringSize())
+		l.order, l.orderRef, err = placeMany[arrival](l.domain.device.arena, l.pool.ringSize())
 	}
 	return err
 }
 
-// arrive publishes the slot as the next arrival. Called by the peer's requester, inside the gate.
-func (l *life) arrive(slot uint32) {
+// arrival is a message that has taken a receive, and how that came out. It lies in the ring of its own connection.
+type arrival struct {
+	slot   uint32
+	length uint32 // of the message
+	imm    uint32
+	op     driver.Op
+	status driver.Status
+}
+
+// arrive publishes the next arrival. Called by the peer's requester, inside the gate.
+func (l *life) arrive(a arrival) {
 	n := l.arrived.Load()
-	l.order[n&uint64(len(l.order)-1)] = slot
+	l.order[n&uint64(len(l.order)-1)] = a
 	l.arrived.Store(n + 1)
 }
 

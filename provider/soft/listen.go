@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -28,7 +29,7 @@ type network struct {
 // What strangers may take. When there are too many, the one that has kept us waiting longest goes: who means it says
 // hello at once.
 const (
-	maxStrangers  = 256
+	maxStrangers  = 1024
 	helloPatience = 2 * time.Second
 )
 
@@ -179,13 +180,32 @@ func (d *Device) runHello(c net.Conn) {
 		d.config.Log.Warn("hello", "device", d.config.Name, "from", c.RemoteAddr().String(), "error", err)
 		return
 	}
+	d.network.known(c)
 	call.depth, call.party = h.depth, h.from.device
 	_ = c.SetDeadline(time.Time{})
 	d.answer(appointment{h.to, h.from.lifeName}, call)
 }
 
-// dialTCP calls a queue pair, and returns when that has been met.
+// dialTCP calls a queue pair, and returns when that has been met. Who is cut off without a word may have been taken for
+// one stranger too many, and calls again.
 func (d *Device) dialTCP(ctx context.Context, line *line, l *life, a address) (caller, error) {
+	for {
+		c, err := d.dialOnce(ctx, line, l, a)
+		if !errors.Is(err, io.EOF) && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, unix.EPIPE) {
+			return c, err
+		}
+		select {
+		case <-time.After(redial):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// redial is how long who was cut off waits before it calls again.
+const redial = 20 * time.Millisecond
+
+func (d *Device) dialOnce(ctx context.Context, line *line, l *life, a address) (caller, error) {
 	scheme, at := splitWhere(a.tcp)
 	var dialer net.Dialer
 	c, err := dialer.DialContext(ctx, scheme, at)

@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/weft-fabric/weft/clock"
 )
 
 // meetings is where the queue pairs of a device wait for peers of other processes, or of devices that keep to other
@@ -19,6 +22,7 @@ type meetings struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	lines    chan struct{} // holds one for each call that is being made: their number is limited
+	progress atomic.Int64  // the clock.Time when two ends last met
 }
 
 // appointment is two lives that are to be connected, seen from one of them.
@@ -49,6 +53,7 @@ var (
 	errTooEarly   = errors.New("the queue pair has not called Connect in time")
 	errTooMany    = errors.New("too many calls wait for a Connect")
 	errHungUp     = errors.New("the device was closed")
+	errGivenUp    = errors.New("the queue pair has given up")
 )
 
 func (m *meetings) open() {
@@ -89,7 +94,8 @@ func (d *Device) arrange(q *QueuePair, l *life, a address, lanes Lanes) {
 		m.expected[at] = l
 	}
 	m.mu.Unlock()
-	if e != nil && e.expiry.Stop() {
+	if e != nil { // it is ours, even if it is just expiring
+		e.expiry.Stop()
 		m.calls.Go(func() { q.meet(l, e.caller) })
 	}
 }
@@ -104,7 +110,7 @@ func (m *meetings) forget(at appointment) {
 // call reaches the peer by the first lane that leads there. If none does, the life is broken.
 func (d *Device) call(q *QueuePair, l *life, a address, lanes Lanes) {
 	m := &d.meetings
-	ctx, cancel := context.WithTimeout(m.ctx, d.config.PeerTimeout)
+	ctx, cancel := m.callContext(d.config.PeerTimeout)
 	defer cancel()
 	var c caller
 	line, err := m.line(ctx)
@@ -192,16 +198,21 @@ func (m *meetings) expects(at appointment, c caller, patience time.Duration) (*l
 	case m.early[at] != nil:
 		return nil, fmt.Errorf("somebody calls already in the name of %v", at.there)
 	}
-	m.early[at] = &earlyCall{c, time.AfterFunc(patience, func() { m.expire(at, c) })}
+	by := m.deadline(patience)
+	m.early[at] = &earlyCall{c, time.AfterFunc(patience, func() { m.expire(at, c, by) })}
 	return nil, nil
 }
 
 // expire refuses a call that was kept for too long.
-func (m *meetings) expire(at appointment, c caller) {
+func (m *meetings) expire(at appointment, c caller, by deadline) {
 	m.mu.Lock()
 	e := m.early[at]
 	mine := e != nil && e.caller == c
-	if mine {
+	left := by.left(m)
+	if mine && left > 0 {
+		e.expiry.Reset(left)
+		mine = false
+	} else if mine {
 		delete(m.early, at)
 	}
 	m.mu.Unlock()
@@ -219,5 +230,6 @@ func (q *QueuePair) meet(l *life, c caller) {
 		return
 	}
 	c.meet(q, l)
+	q.device.meetings.progress.Store(int64(clock.Real.Now()))
 	l.bell.ring()
 }

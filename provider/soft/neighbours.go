@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"weak"
 
 	"golang.org/x/sys/unix"
 )
@@ -60,12 +61,12 @@ func (ns *neighbours) hangUp() {
 		return
 	}
 	ns.closing.Store(true)
-	ns.listener.Close()
+	_ = ns.listener.Close()
 	ns.mu.Lock()
 	defer ns.mu.Unlock()
 	for _, p := range ns.known {
 		if p.neighbour != nil {
-			p.conn.Close()
+			_ = p.conn.Close()
 		}
 	}
 }
@@ -76,7 +77,7 @@ func (ns *neighbours) sayBye() {
 	defer ns.mu.Unlock()
 	for _, p := range ns.known {
 		if p.neighbour != nil {
-			p.say(&note{Kind: noteBye}, nil, -1)
+			_ = p.say(&note{Kind: noteBye}, nil, -1)
 		}
 	}
 }
@@ -109,12 +110,14 @@ func (d *Device) acceptNeighbours() {
 func (d *Device) greet(conn *net.UnixConn) {
 	n, err := d.shakeHands(conn, nil)
 	if err == nil {
-		err = d.neighbours.add(n)
+		if err = d.neighbours.add(n); err != nil {
+			n.pid.close()
+		}
 	}
 	<-d.neighbours.greeting
 	if err != nil {
 		d.config.Log.Warn("a neighbour was turned away", "device", d.config.Name, "error", err)
-		conn.Close()
+		_ = conn.Close()
 		return
 	}
 	n.run()
@@ -124,6 +127,9 @@ func (d *Device) greet(conn *net.UnixConn) {
 func (ns *neighbours) add(n *neighbour) error {
 	ns.mu.Lock()
 	defer ns.mu.Unlock()
+	if ns.closing.Load() { // whoever hangs up does not know of n
+		return errHungUp
+	}
 	if ns.known[n.peer] != nil {
 		return fmt.Errorf("soft: neighbour %v has called already", n.peer)
 	}
@@ -186,7 +192,7 @@ func (d *Device) callNeighbour(ctx context.Context, peer identity) (*neighbour, 
 	}
 	n, err := d.shakeHands(c.(*net.UnixConn), &peer)
 	if err != nil {
-		c.Close()
+		_ = c.Close()
 		return nil, err
 	}
 	return n, nil
@@ -202,8 +208,8 @@ func (d *Device) shakeHands(conn *net.UnixConn, called *identity) (*neighbour, e
 		return nil, err
 	}
 	n := &neighbour{device: d, conn: conn, ended: make(chan struct{}), ties: make(map[appointment]*tie),
-		views: make(map[viewKey]*region), asked: make(map[viewKey][]*bell), refused: make(map[viewKey]bool),
-		wakers: make(map[ref]*waker)}
+		views: make(map[viewKey]*region), asked: make(map[viewKey]map[*bell]bool), refused: make(map[viewKey]bool),
+		wakers: make(map[ref]weak.Pointer[waker])}
 	if called != nil {
 		if err := n.hello(*called); err != nil {
 			return nil, err
@@ -217,13 +223,15 @@ func (d *Device) shakeHands(conn *net.UnixConn, called *identity) (*neighbour, e
 			return nil, err
 		}
 	}
+	if err := conn.SetDeadline(time.Time{}); err != nil {
+		return nil, err
+	}
 	n.pid = watchProcess(pid)
-	return n, conn.SetDeadline(time.Time{})
+	return n, nil
 }
 
 func (n *neighbour) hello(to identity) error {
-	m := &note{Kind: noteHello, Device: uint64(n.device.identity), Process: uint64(process.identity),
-		There: noteName{Device: uint64(to)}}
+	m := &note{Kind: noteHello, Device: uint64(n.device.identity), There: noteName{Device: uint64(to)}}
 	return n.say(m, nil, n.device.arena.fd)
 }
 
@@ -258,8 +266,8 @@ func checkUser(conn *net.UnixConn) (pid int, err error) {
 	if credErr != nil {
 		return 0, credErr
 	}
-	if int(cred.Uid) != os.Getuid() {
-		return 0, fmt.Errorf("user %d is there, and memory is shared only within user %d", cred.Uid, os.Getuid())
+	if int(cred.Uid) != os.Geteuid() {
+		return 0, fmt.Errorf("user %d is there, and memory is shared only within user %d", cred.Uid, os.Geteuid())
 	}
 	return int(cred.Pid), nil
 }

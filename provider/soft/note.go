@@ -12,7 +12,6 @@ type note struct {
 	Kind    noteKind
 	Found   uint8 // noteRegion: 1: there is such memory, and it may be mapped
 	Device  uint64
-	Process uint64
 	Here    noteName // of the sender
 	There   noteName // of the receiver
 	Life    lifeNote
@@ -48,7 +47,7 @@ type noteName struct {
 	Number, Epoch uint32
 }
 
-func (n lifeName) note() noteName { return noteName{uint64(n.device), n.number, n.epoch} }
+func (p lifeName) note() noteName { return noteName{uint64(p.device), p.number, p.epoch} }
 
 func (n noteName) name() lifeName { return lifeName{identity(n.Device), n.Number, n.Epoch} }
 
@@ -98,7 +97,7 @@ func decodeNote(b []byte) (n note, extents []extent, err error) {
 	}
 	for b = b[rest:]; len(b) > 0; b = b[24:] {
 		var e extentNote
-		binary.Decode(b, binary.LittleEndian, &e)
+		_, _ = binary.Decode(b, binary.LittleEndian, &e)
 		extents = append(extents, extent{e.Offset, e.Length, e.At})
 	}
 	return n, extents, nil

@@ -41,7 +41,7 @@ func newArena() (*arena, error) {
 	}
 	b, err := mapShared(fd, 0, arenaSize)
 	if err != nil {
-		unix.Close(fd)
+		closeDescriptor(fd)
 		return nil, fmt.Errorf("soft: memory for shared queues: %w", err)
 	}
 	a := &arena{fd: fd, bytes: b, next: 1 << blockBits} // nothing lies at 0
@@ -54,7 +54,7 @@ func (a *arena) close(watched bool) {
 	if a == nil {
 		return
 	}
-	unix.Close(a.fd)
+	closeDescriptor(a.fd)
 	if watched {
 		runtime.AddCleanup(a, unmap, a.bytes)
 	} else {
@@ -62,7 +62,7 @@ func (a *arena) close(watched bool) {
 	}
 }
 
-func unmap(b []byte) { unix.Munmap(b) }
+func unmap(b []byte) { _ = unix.Munmap(b) }
 
 // sizeBits returns the logarithm of the block that size bytes take.
 func sizeBits(size uint64) int { return max(logarithm(size), blockBits) }
@@ -124,6 +124,14 @@ func placeMany[T any](a *arena, n int) ([]T, ref, error) {
 		return nil, 0, err
 	}
 	return unsafe.Slice((*T)(unsafe.Pointer(&a.bytes[r])), n), r, nil
+}
+
+// placeOnce makes a table unless it is there: an attempt that found no more memory is repeated.
+func placeOnce[T any](a *arena, table *[]T, at *ref, n int) (err error) {
+	if *table == nil {
+		*table, *at, err = placeMany[T](a, n)
+	}
+	return err
 }
 
 // give takes a block of n Ts back.

@@ -8,17 +8,13 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// slot is one receive: written by the owner when it is posted, then by the peer's requester that has taken it.
+// slot is one receive, written by the owner when it is posted. Takers write nothing but the claim: one that was evicted may
+// go on at any time, when the receive is somebody else's.
 type slot struct {
 	claim atomic.Uint64 // who has taken it
 	bytes uint64        // how long a message fits
 	first driver.Span
 	more  uint32 // further spans in pool.spans
-
-	length uint32 // of the message
-	imm    uint32
-	op     driver.Op
-	status driver.Status
 }
 
 // A claim is a turn, which is never the same for two posts of a slot, and in its lower half the number of the queue pair
@@ -54,6 +50,9 @@ type pool struct {
 	posts []uint32      // ring of slots in posting order
 	refs  poolRefs
 
+	// holders is the owner, and every tie whose other side may still look at the pool. The last one to drop it frees it.
+	holders atomic.Int32
+
 	// The owner's.
 	tags     []driver.Tag
 	vacant   []uint32 // slots that are not in use
@@ -67,6 +66,7 @@ type poolRefs struct{ words, slots, spans, posts ref }
 
 func newPool(d *Device, depth, maxSpans int, shared bool) (*pool, error) {
 	p := &pool{depth: depth, maxSpans: maxSpans, shared: shared, arena: d.arena, source: new(source)}
+	p.holders.Store(1)
 	var err error
 	p.poolWords, p.refs.words, err = placeOne[poolWords](p.arena)
 	return p, err
@@ -86,13 +86,13 @@ func (p *pool) allocate() (err error) {
 	if p.tags != nil {
 		return nil
 	}
-	if p.slots, p.refs.slots, err = placeMany[slot](p.arena, p.depth); err != nil {
+	if err = placeOnce(p.arena, &p.slots, &p.refs.slots, p.depth); err != nil {
 		return err
 	}
-	if p.spans, p.refs.spans, err = placeMany[driver.Span](p.arena, p.depth*(p.maxSpans-1)); err != nil {
+	if err = placeOnce(p.arena, &p.spans, &p.refs.spans, p.depth*(p.maxSpans-1)); err != nil {
 		return err
 	}
-	if p.posts, p.refs.posts, err = placeMany[uint32](p.arena, p.ringSize()); err != nil {
+	if err = placeOnce(p.arena, &p.posts, &p.refs.posts, p.ringSize()); err != nil {
 		return err
 	}
 	p.tags = make([]driver.Tag, p.depth)
@@ -103,7 +103,16 @@ func (p *pool) allocate() (err error) {
 	return nil
 }
 
-// release gives the tables back. Nobody may take any more.
+// hold keeps the pool for one more, drop ends that.
+func (p *pool) hold() { p.holders.Add(1) }
+
+func (p *pool) drop() {
+	if p.holders.Add(-1) == 0 {
+		p.release()
+	}
+}
+
+// release gives the tables back. Nobody looks at them any more.
 func (p *pool) release() {
 	give[slot](p.arena, p.refs.slots, p.depth)
 	give[driver.Span](p.arena, p.refs.spans, p.depth*(p.maxSpans-1))
@@ -134,7 +143,7 @@ func (p *pool) post(r *driver.Receive) {
 	p.vacant = p.vacant[:len(p.vacant)-1]
 	p.tags[n] = r.Tag
 	s := &p.slots[n]
-	s.bytes, s.first, s.more, s.length, s.imm = r.Bytes(), r.Span, uint32(len(r.More)), 0, 0
+	s.bytes, s.first, s.more = r.Bytes(), r.Span, uint32(len(r.More))
 	copy(p.spans[int(n)*(p.maxSpans-1):], r.More)
 	s.claim.Store(s.claim.Load()&^claimTaker + claimTaker + 1) // the next turn, nobody's
 	at := p.posted.Load()
@@ -149,7 +158,10 @@ func (p *pool) more(n uint32) []driver.Span {
 
 // take claims the oldest posted receive for a queue pair and returns its slot. A claim counts; the place in the ring is
 // only where to look: a taker may have died, or stand still, before it moved on, and then the next one does.
-func (p *pool) take(taker uint32) (uint32, bool) {
+//
+// The taker looks at its mark after it has looked at the claim: if it was evicted before that, it takes nothing, and if
+// it is evicted later, renew has changed the claim.
+func (p *pool) take(taker uint32, g *gate, mark uint64) (uint32, bool) {
 	for {
 		at := p.taken.Load()
 		if at >= p.posted.Load() {
@@ -160,10 +172,12 @@ func (p *pool) take(taker uint32) (uint32, bool) {
 			return 0, false // another process has spoiled it
 		}
 		claim := &p.slots[n].claim
-		seen := claim.Load()
-		mine := seen&claimTaker == nobody && claim.CompareAndSwap(seen, seen|uint64(taker))
-		p.taken.CompareAndSwap(at, at+1)
-		if mine {
+		if seen := claim.Load(); seen&claimTaker != nobody {
+			p.taken.CompareAndSwap(at, at+1)
+		} else if !g.holds(mark) {
+			return 0, false
+		} else if claim.CompareAndSwap(seen, seen|uint64(taker)) {
+			p.taken.CompareAndSwap(at, at+1)
 			return n, true
 		}
 	}

@@ -23,7 +23,7 @@ func thisHostUser() hostUser {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, _ := os.Readlink("/proc/self/ns/net")
 	sum := sha256.Sum256(append(boot, space...))
-	return hostUser{identity(binary.LittleEndian.Uint64(sum[:])), uint32(os.Getuid())}
+	return hostUser{identity(binary.LittleEndian.Uint64(sum[:])), uint32(os.Geteuid())}
 }
 
 // newIdentity draws a random name. crypto/rand.Read never fails.

@@ -49,6 +49,9 @@ func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 		q.source = new(source)
 	}
 	if err := q.join(c); err != nil {
+		if !p.shared {
+			p.drop()
+		}
 		d.drop()
 		return nil, err
 	}
@@ -191,6 +194,9 @@ func (q *QueuePair) Close() error {
 	l.awaitLeft()
 	q.abandon(l)
 	q.retire(l)
+	if !q.pool.shared {
+		q.pool.drop()
+	}
 	q.device.forgetPair(q)
 	q.cq.ready.remove(q.bell)
 	q.delist()

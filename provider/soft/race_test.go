@@ -59,12 +59,12 @@ func TestArrivalBeforeABreakCounts(t *testing.T) {
 		lives[i].end = new(end)
 	}
 	for i := range lives {
-		lives[i].order = make([]uint32, 1)
+		lives[i].order = make([]arrival, 1)
 		lives[i].phaseWord.Store(uint32(phaseReady))
 	}
 	together(rounds,
 		func(i int) {
-			lives[i].arrive(0)
+			lives[i].arrive(arrival{})
 			lives[i].breakTo(phaseOrphaned)
 		},
 		func(i int) {

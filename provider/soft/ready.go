@@ -2,6 +2,7 @@ package soft
 
 import (
 	"math/bits"
+	"runtime"
 	"sync/atomic"
 )
 
@@ -41,6 +42,7 @@ type bell struct {
 	bit     uint64
 	group   uint64 // bit of the leaf in the summary
 	wake    *waker // of a completion queue in another process
+	sight   *sight // and what its words lie in
 }
 
 // add makes q a member and gives it a bell. Like all methods but ring it is called by the owner.
@@ -88,20 +90,30 @@ func (r *readySet) collect(visit func(*QueuePair)) {
 	}
 }
 
-// ring asks the owner to look at the queue pair. Any goroutine may call it. If the bit is set already, the owner has
-// not cleared it yet and will see what the caller did before ringing; if it was the caller's to set, the owner may
-// also have to be woken.
+// ring asks the owner to look at the queue pair. Any goroutine may call it. If both bits are set already, the owner has
+// not cleared them yet and will see what the caller did before ringing; if one was the caller's to set, the owner may
+// also have to be woken. One bit alone may be the work of a process that was killed or stopped in between.
 func (b *bell) ring() {
-	if b.leaf.Load()&b.bit != 0 {
-		return
+	if b.leaf.Load()&b.bit == 0 || b.words.summary.Load()&b.group == 0 {
+		b.insist()
 	}
-	b.leaf.Or(b.bit)
+}
+
+// insist rings, and wakes the owner if it sleeps, even if all bits are set: who set them may have died before it came to
+// that.
+//
+// From another process armed is only read: whoever cleared it and died would leave a sleeper that nobody wakes.
+func (b *bell) insist() {
+	if b.leaf.Load()&b.bit == 0 {
+		b.leaf.Or(b.bit)
+	}
 	if b.words.summary.Load()&b.group == 0 {
 		b.words.summary.Or(b.group)
 	}
 	if b.cq != nil {
 		b.cq.rouse()
-	} else if b.words.armed.Load() != 0 && b.words.armed.CompareAndSwap(1, 0) {
+	} else if b.words.armed.Load() != 0 {
 		b.wake.write()
 	}
+	runtime.KeepAlive(b)
 }

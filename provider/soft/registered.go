@@ -40,7 +40,7 @@ func findMapping(start, length uintptr) (*mapping, error) {
 	if err != nil {
 		return nil, fmt.Errorf("soft: register: %w", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	lines := bufio.NewScanner(f)
 	for lines.Scan() {
 		from, to, m := parseMapping(lines.Text())

@@ -3,8 +3,6 @@ package soft
 import (
 	"runtime"
 	"sync"
-
-	"golang.org/x/sys/unix"
 )
 
 // resources is what a device has mapped or opened of its neighbours'. Nothing tells when a goroutine looks at a word, or
@@ -23,7 +21,7 @@ type resource struct {
 }
 
 // hold has a resource freed when holder is garbage, at the latest when the device is closed.
-func hold[T any](rs *resources, holder *T, pages []byte, fd int) {
+func hold[T any](rs *resources, holder *T, pages []byte, fd int) *resource {
 	r := &resource{owner: rs, pages: pages, fd: fd}
 	rs.mu.Lock()
 	if rs.held == nil {
@@ -32,6 +30,7 @@ func hold[T any](rs *resources, holder *T, pages []byte, fd int) {
 	rs.held[r] = struct{}{}
 	rs.mu.Unlock()
 	runtime.AddCleanup(holder, (*resource).free, r)
+	return r
 }
 
 func (r *resource) free() {
@@ -46,7 +45,7 @@ func (r *resource) free() {
 
 func (r *resource) release() {
 	if r.pages != nil {
-		unix.Munmap(r.pages)
+		unmap(r.pages)
 	}
 	closeDescriptor(r.fd)
 }

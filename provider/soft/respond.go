@@ -120,7 +120,7 @@ func (w *wire) permitted() bool {
 // come again when there is one: the owner, when it posts, finds the flags.
 func (w *wire) takeReceive() bool {
 	in, l := &w.in, w.life
-	n, ok := l.pool.take(l.number)
+	n, ok := l.pool.take(l.number, &l.gate, l.gate.look())
 	if !ok {
 		l.wanting.Store(1)
 		l.pool.wanted.Store(1)
@@ -173,15 +173,14 @@ func (w *wire) deliver(status driver.Status) {
 	in, l := &w.in, w.life
 	n := in.receive - 1
 	in.receive = 0
-	s := &l.pool.slots[n]
-	s.op, s.status = in.op.Arrived(), status
+	a := arrival{slot: n, op: in.op.Arrived(), status: status}
 	if status == driver.OK {
-		s.length = uint32(in.total)
+		a.length = uint32(in.total)
 	}
-	if s.op != driver.OpReceive {
-		s.imm = in.imm
+	if a.op != driver.OpReceive {
+		a.imm = in.imm
 	}
-	l.arrive(n)
+	l.arrive(a)
 	l.announceChained()
 }
 

@@ -50,29 +50,25 @@ func (q *QueuePair) reap(l *life) {
 		return
 	}
 	for ; q.reaped < arrived; q.reaped++ {
-		n := l.order[q.reaped&uint64(len(l.order)-1)]
-		if !q.hasTaken(n) {
-			q.spoiled(l, n)
+		a := l.order[q.reaped&uint64(len(l.order)-1)]
+		if !q.hasTaken(a) {
+			q.spoiled(l, a.slot)
 			return
 		}
-		s := &q.pool.slots[n]
-		done := q.cq.report(q.pool.source, q.pool.tags[n], q.number, s.op, s.status)
-		done.Bytes, done.Imm = s.length, s.imm
-		if s.status != driver.OK && l.breakTo(phaseFailed) {
+		done := q.cq.report(q.pool.source, q.pool.tags[a.slot], q.number, a.op, a.status)
+		done.Bytes, done.Imm = a.length, a.imm
+		if a.status != driver.OK && l.breakTo(phaseFailed) {
 			l.announceChained() // the peer would have, had it come first
 		}
-		q.pool.vacate(n)
+		q.pool.vacate(a.slot)
 	}
 	l.announceChained() // a peer of another process does not
 }
 
-// hasTaken reports whether a slot is what it must be when it has arrived here: taken by the peer, and filled in.
-func (q *QueuePair) hasTaken(n uint32) bool {
-	if int(n) >= len(q.pool.slots) {
-		return false
-	}
-	s := &q.pool.slots[n]
-	return s.taker() == q.number && s.op.IsReceive() && s.status < driver.StatusCount
+// hasTaken reports whether an arrival is what it must be: of a receive that the peer has taken, and complete.
+func (q *QueuePair) hasTaken(a arrival) bool {
+	return int(a.slot) < len(q.pool.slots) && q.pool.slots[a.slot].taker() == q.number && a.op.IsReceive() &&
+		a.status < driver.StatusCount
 }
 
 // spoiled breaks a life whose words make no sense. In this process that is a mistake of ours; another process may have
@@ -119,21 +115,19 @@ func (q *QueuePair) flushReceive(slot uint32) {
 // retire ends a life that is settled: nobody looks at its words any more but peers that are late.
 func (q *QueuePair) retire(l *life) {
 	q.domain.retire(l)
-	if t := l.tie.Load(); t != nil {
+	if t := l.lastTie(); t != nil {
 		t.retire()
 	} else {
 		l.giveLater()
 	}
 }
 
-// giveLater gives the words back when the last peer in this process has forgotten the life.
+// giveLater gives the words back: those that are used inside the gate at once, the others when the last peer in this
+// process has forgotten the life.
 func (l *life) giveLater() {
 	if a := l.domain.device.arena; a != nil {
-		order := len(l.order)
-		runtime.AddCleanup(l, func(at [2]ref) {
-			give[end](a, at[0], 1)
-			give[uint32](a, at[1], order)
-		}, [2]ref{l.endRef, l.orderRef})
+		give[arrival](a, l.orderRef, len(l.order))
+		runtime.AddCleanup(l, func(at ref) { give[end](a, at, 1) }, l.endRef)
 	}
 }
 

@@ -58,7 +58,7 @@ func (s *SharedReceives) Close() error {
 		return fmt.Errorf("soft: close shared receives: %d queue pairs use them", n)
 	}
 	s.closed = true
-	s.pool.release()
+	s.pool.drop()
 	s.cq.done.withdraw(s.pool.source)
 	s.domain.drop()
 	return nil

@@ -2,8 +2,6 @@ package soft
 
 import (
 	"sync/atomic"
-
-	"golang.org/x/sys/unix"
 )
 
 // sight is the arena of another device, mapped here. Views of lives hold it.
@@ -13,9 +11,9 @@ type sight struct {
 
 // newSight maps the arena behind a descriptor, and closes that.
 func newSight(rs *resources, fd int) (*sight, error) {
-	defer unix.Close(fd)
-	if !cannotShrink(fd) {
-		return nil, errNotSealed
+	defer closeDescriptor(fd)
+	if err := checkFile(fd, arenaSize); err != nil {
+		return nil, err
 	}
 	b, err := mapShared(fd, 0, arenaSize)
 	if err != nil {

@@ -1,210 +1,217 @@
 package soft
 
 import (
-	"cmp"
+	"context"
 	"fmt"
+	"sync"
 
-	"golang.org/x/sys/unix"
-
-	"github.com/weft-fabric/weft/verbs/driver"
+	"github.com/weft-fabric/weft/clock"
 )
 
-// This file is how a connection to a neighbour is made and ended.
+// tie is a connection between a life here and one at the neighbour's. Each has the other's words mapped, so neither may
+// use its own again before both have let go.
+type tie struct {
+	neighbour *neighbour
+	at        appointment
+	mine      *life
+	answer    chan noteWithFD // holds one: the Accept that was called for
 
-// tie notes a connection that is to be. It returns nil if the neighbour is gone.
-func (n *neighbour) tie(at appointment, l *life) *tie {
+	// Guarded by the neighbour's lock.
+	calling bool    // somebody waits for the answer
+	view    *life   // nil: not connected yet
+	letGo   [2]bool // here, there
+
+	standing sync.Mutex // guards what follows: who stands inside the gate, and since when
+	seen     uint64
+	since    clock.Time
+}
+
+// untied is the tie of a life that ended without one, and gets none any more.
+var untied = new(tie)
+
+// tied returns the life's tie to a neighbour, or nil.
+func (l *life) tied() *tie {
+	if t := l.tie.Load(); t != untied {
+		return t
+	}
+	return nil
+}
+
+// lastTie is tied for a life that ends: if there is no tie, none can be made any more.
+func (l *life) lastTie() *tie {
+	l.tie.CompareAndSwap(nil, untied)
+	return l.tied()
+}
+
+// tie notes a connection that is to be. It returns nil if the neighbour is gone, or the life has ended.
+func (n *neighbour) tie(at appointment, l *life, calling bool) *tie {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.gone {
+	t := &tie{neighbour: n, at: at, mine: l, calling: calling, answer: make(chan noteWithFD, 1)}
+	if n.gone || !l.tie.CompareAndSwap(nil, t) {
 		return nil
 	}
-	t := &tie{neighbour: n, at: at, mine: l, answer: make(chan noteWithFD, 1)}
-	if !l.pool.shared {
-		t.pool = l.pool
-	}
-	l.tie.Store(t)
+	l.pool.hold()
 	n.ties[at] = t
 	return t
 }
 
-// sharedCall is a connection to a neighbour that is ready to be used by both sides.
-type sharedCall struct {
-	tie     *tie // nil: the peer has called, and no tie is made before somebody expects it
-	in      noteWithFD
-	calling *neighbour
-}
-
-// takeCall is a call from the neighbour.
-func (n *neighbour) takeCall(in noteWithFD) error {
-	at := appointment{in.There.name(), in.Here.name()}
-	if at.there.device != n.peer || at.here.device != n.device.identity {
-		closeDescriptor(in.fd)
-		return fmt.Errorf("a call from %v to %v", at.there, at.here)
-	}
-	n.device.meetings.calls.Go(func() { n.device.answer(at, &sharedCall{in: in, calling: n}) })
-	return nil
-}
-
-// takeAnswer is what became of a call of ours.
-func (n *neighbour) takeAnswer(in noteWithFD) error {
-	at := appointment{in.There.name(), in.Here.name()}
-	n.mu.Lock()
-	t := n.ties[at]
-	n.mu.Unlock()
-	if t == nil {
-		closeDescriptor(in.fd)
-		return nil // it was given up, and the neighbour will be told
-	}
-	if in.Kind == noteRefuse { // nobody sees our words
-		n.letGo(at, 1)
-	}
-	select {
-	case t.answer <- in:
-	default:
-		closeDescriptor(in.fd)
-		return fmt.Errorf("a second answer to %v", at.here)
-	}
-	return nil
-}
-
-// meet connects q. Who was called answers only now: both ends know each other then.
-func (c *sharedCall) meet(q *QueuePair, l *life) {
-	n := c.calling
-	if c.tie != nil {
-		n = c.tie.neighbour
-	}
-	view, err := n.see(c.in)
+// dialShared calls a queue pair of a neighbour, and returns when that has connected too.
+func (d *Device) dialShared(ctx context.Context, line *line, l *life, a address) (caller, error) {
+	n, err := d.neighbourAt(ctx, a)
 	if err != nil {
-		q.device.config.Log.Warn("connect", "device", q.device.config.Name, "queue", l.number, "error", err)
-		c.refuse(err)
-		l.breakTo(phaseOrphaned)
-		return
+		return nil, err
 	}
-	view.peer.Store(l)
-	if c.tie == nil && !c.accept(l, view) {
-		l.breakTo(phaseOrphaned)
-		return
-	}
-	n.mu.Lock()
-	l.tie.Load().view = view
-	gone := n.gone
-	n.mu.Unlock()
-	if gone {
-		l.breakTo(phaseOrphaned)
-	}
-	l.peer.Store(view)
-}
-
-// accept ties the life and tells the caller.
-func (c *sharedCall) accept(l *life, view *life) bool {
-	n := c.calling
-	at := appointment{c.in.There.name(), c.in.Here.name()}
-	if n.tie(at, l) == nil {
-		return false
-	}
-	m := &note{Kind: noteAccept, Here: at.here.note(), There: at.there.note(), Life: l.describe()}
-	if n.say(m, nil, l.bell.cq.wakeDescriptor()) != nil {
-		return false
+	t := n.tie(appointment{lifeName{d.identity, l.number, l.epoch}, a.lifeName}, l, true)
+	if t == nil {
+		return nil, errHungUp
 	}
 	l.domain.offerAll(n)
-	return true
+	m := &note{Kind: noteCall, Here: t.at.here.note(), There: t.at.there.note(), Life: l.describe()}
+	if err := n.say(m, nil, l.bell.cq.wakeDescriptor()); err != nil {
+		t.giveUp()
+		return nil, err
+	}
+	line.free()
+	return t.awaitAnswer(ctx)
 }
 
-func (c *sharedCall) refuse(why error) {
-	closeDescriptor(c.in.fd)
-	if c.tie != nil { // the peer has connected: it will find this end broken, and gone when it is closed
-		return
-	}
-	m := &note{Kind: noteRefuse, Here: c.in.There, There: c.in.Here}
-	m.reason(why)
-	if c.calling.say(m, nil, -1) != nil {
-		return // gone, and so is who called
+// awaitAnswer returns the call when it is accepted.
+func (t *tie) awaitAnswer(ctx context.Context) (caller, error) {
+	select {
+	case in := <-t.answer:
+		if in.Kind == noteRefuse {
+			return nil, fmt.Errorf("the peer says: %s", in.why())
+		}
+		return &sharedCall{tie: t, in: in}, nil
+	case <-t.neighbour.ended:
+		t.giveUp()
+		return nil, errHungUp
+	case <-ctx.Done():
+		t.giveUp()
+		return nil, fmt.Errorf("the peer has not answered: %w", ctx.Err())
 	}
 }
 
-// describe says where the words of a life lie. They are all allocated.
-func (l *life) describe() lifeNote {
-	p, b := l.pool, l.bell
-	shared := uint32(0)
-	if p.shared {
-		shared = 1
+// giveUp ends waiting for an answer. One that comes all the same is declined.
+func (t *tie) giveUp() {
+	n := t.neighbour
+	n.mu.Lock()
+	t.calling = false
+	n.mu.Unlock()
+	select {
+	case in := <-t.answer:
+		if in.Kind == noteAccept {
+			t.decline(in)
+		}
+	default:
 	}
-	ready := &b.cq.ready
-	return lifeNote{End: uint64(l.endRef), Order: uint64(l.orderRef), OrderLength: uint32(len(l.order)),
-		Words: uint64(ready.wordsRef), Leaf: uint64(b.leafRef), Bit: b.bit, Group: b.group, Domain: l.domain.number,
-		Pool: uint64(p.refs.words), Slots: uint64(p.refs.slots), Spans: uint64(p.refs.spans), Posts: uint64(p.refs.posts),
-		Depth: uint32(p.depth), PostsLength: uint32(len(p.posts)), MaxSpans: uint32(p.maxSpans), Shared: shared}
 }
 
-// see makes the view of a life at the neighbour's from what the neighbour says of it. It checks all of that.
-func (n *neighbour) see(in noteWithFD) (*life, error) {
-	d, name := &in.Life, in.Here.name()
-	if d.MaxSpans < 1 || d.MaxSpans > maxSpans || d.Depth > maxDepth || powerOfTwo(int(d.OrderLength)) != int(d.OrderLength) ||
-		powerOfTwo(int(d.PostsLength)) != int(d.PostsLength) {
-		return nil, fmt.Errorf("queue pair %v says depth %d, spans %d, rings %d and %d", name, d.Depth, d.MaxSpans,
-			d.OrderLength, d.PostsLength)
-	}
-	s := seer{arena: n.arena.bytes}
-	l := &life{number: name.number, epoch: name.epoch, neighbour: n, sight: n.arena}
-	l.end = seeOnly[end](&s, d.End)
-	l.order = seeAll[uint32](&s, d.Order, uint64(d.OrderLength))
-	b := &bell{words: seeOnly[queueWords](&s, d.Words), bit: d.Bit, group: d.Group}
-	b.leaf = &seeOnly[alignedWord](&s, d.Leaf).Uint64
-	l.bell = b
-	l.pool = &pool{depth: int(d.Depth), maxSpans: int(d.MaxSpans), shared: d.Shared != 0}
-	l.pool.poolWords = seeOnly[poolWords](&s, d.Pool)
-	l.pool.slots = seeAll[slot](&s, d.Slots, uint64(d.Depth))
-	l.pool.spans = seeAll[driver.Span](&s, d.Spans, uint64(d.Depth)*uint64(d.MaxSpans-1))
-	l.pool.posts = seeAll[uint32](&s, d.Posts, uint64(d.PostsLength))
-	if s.err != nil {
-		return nil, s.err
-	}
-	keys := &farKeys{neighbour: n, there: name, domain: d.Domain, known: make(map[uint32]*region)}
-	l.keys, l.fragile = keys, &keys.fragile
-	b.wake = n.waker(ref(d.Words), in.fd)
-	return l, nil
+// decline tells a peer that has connected that this end has given up.
+func (t *tie) decline(in noteWithFD) {
+	closeDescriptor(in.fd)
+	n := t.neighbour
+	m := &note{Kind: noteRefuse, Here: t.at.here.note(), There: t.at.there.note()}
+	m.reason(errGivenUp)
+	_ = n.say(m, nil, -1) // or it is gone, and its end with it
 }
 
-// waker writes the descriptor that a sleeping completion queue of another process waits for. The collector closes it: whoever
-// rings may do so when the neighbour is long gone.
-type waker struct{ fd int }
+// takeAccept is the answer to a call of ours.
+func (n *neighbour) takeAccept(in noteWithFD) error {
+	t, calling := n.findTie(in)
+	switch {
+	case t == nil:
+		closeDescriptor(in.fd) // it was given up, and the neighbour was told
+	case !calling:
+		t.decline(in)
+	default:
+		t.answer <- in
+	}
+	return nil
+}
 
-// waker returns the one for the completion queue whose words lie at r, and takes fd over. One is kept for each
-// completion queue, until the neighbour is forgotten.
-func (n *neighbour) waker(r ref, fd int) *waker {
+// findTie returns the tie that a note is about, and whether its answer is waited for. That is so once.
+func (n *neighbour) findTie(in noteWithFD) (t *tie, calling bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if w := n.wakers[r]; w != nil || n.gone {
-		closeDescriptor(fd)
-		return cmp.Or(w, &waker{-1})
+	if t = n.ties[appointment{in.There.name(), in.Here.name()}]; t != nil {
+		calling, t.calling = t.calling, false
 	}
-	w := &waker{fd}
-	hold(&n.device.resources, w, nil, fd)
-	n.wakers[r] = w
-	return w
+	return t, calling
 }
 
-var one = [8]byte{1}
-
-// write wakes. If it fails, the other side is gone, or was woken so often that it is awake.
-func (w *waker) write() {
-	if w.fd >= 0 {
-		unix.Write(w.fd, one[:])
+// takeEnd is when the peer will not connect, or has let go: nobody sees our words there.
+func (n *neighbour) takeEnd(in noteWithFD) {
+	t, calling := n.findTie(in)
+	if t == nil {
+		return
 	}
+	if calling {
+		in.Kind = noteRefuse
+		t.answer <- in
+	} else {
+		t.cut(false)
+	}
+	t.bury()
+}
+
+// cut breaks a connection whose other side is gone, alone or with its device. Only in that case are its words nobody
+// else's, and may be written to.
+func (t *tie) cut(deviceToo bool) {
+	n := t.neighbour
+	n.mu.Lock()
+	view := t.view
+	n.mu.Unlock()
+	if view == nil {
+		return // whoever connects finds out
+	}
+	if deviceToo {
+		view.phaseWord.Store(uint32(phaseOver))
+	}
+	if t.mine.breakTo(phaseOrphaned) {
+		t.mine.announceChained()
+	}
+	t.mine.bell.insist()
+}
+
+// bury ends a connection whose other side looks here no more, and is not inside the gate.
+func (t *tie) bury() {
+	t.mine.gate.sweep()
+	t.mine.bell.insist()
+	t.neighbour.letGo(t.at, 1)
+}
+
+// letGo notes that one side has no more use for a connection's words, and frees this side's when both have none.
+func (n *neighbour) letGo(at appointment, side int) {
+	n.mu.Lock()
+	t := n.ties[at]
+	if t == nil {
+		n.mu.Unlock()
+		return
+	}
+	t.letGo[side] = true
+	both := t.letGo[0] && t.letGo[1]
+	if both {
+		delete(n.ties, at)
+	}
+	n.mu.Unlock()
+	if both {
+		t.free()
+	}
+}
+
+// free gives the words of this side back.
+func (t *tie) free() {
+	a := t.neighbour.device.arena
+	give[end](a, t.mine.endRef, 1)
+	give[arrival](a, t.mine.orderRef, len(t.mine.order))
+	t.mine.pool.drop()
 }
 
 // retire lets go of the words of a life's peer.
 func (t *tie) retire() {
 	n := t.neighbour
 	n.letGo(t.at, 0)
-	n.say(&note{Kind: noteRetire, Here: t.at.here.note(), There: t.at.there.note()}, nil, -1)
-}
-
-// wakeDescriptor returns what peers of other processes write to when the owner sleeps. Connect has made it.
-func (c *CompletionQueue) wakeDescriptor() int {
-	fd, err := c.wakeFD()
-	if err != nil {
-		return -1
-	}
-	return fd
+	_ = n.say(&note{Kind: noteRetire, Here: t.at.here.note(), There: t.at.there.note()}, nil, -1)
 }

@@ -180,6 +180,8 @@ func (t *tlsPipe) failure(total int, err error) syscall.Errno {
 		return ifNothing(total, eagain)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return 0
+	case errors.Is(err, syscall.ECONNRESET):
+		return ifNothing(total, syscall.ECONNRESET)
 	}
 	return ifNothing(total, syscall.EPROTO)
 }

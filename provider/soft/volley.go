@@ -24,7 +24,7 @@ func (q *QueuePair) volley(list []driver.Request) int {
 	var v visit
 	v.q, v.peer, v.request, v.total = q, me.peer, &list[0], uint64(list[0].Span.Length)
 	v.target = me.find(list[0].Remote.Key)
-	n, named := v.reach(list)
+	n, named := v.reach(list, me.budget)
 	if n < 2 || v.peer.neighbour != nil && v.target.stale() || v.isFragile() {
 		return 0
 	}
@@ -39,11 +39,12 @@ func (q *QueuePair) volley(list []driver.Request) int {
 		n = 0 // the first one finds out why
 	}
 	me.left = v.mark + 1
-	if !me.peer.gate.leave(v.mark) {
+	inside := me.peer.gate.leave(v.mark)
+	runtime.KeepAlive(v.target)
+	if !inside {
 		q.fail(&list[0], driver.RemoteAccess)
 		return 1
 	}
-	runtime.KeepAlive(v.target)
 	for i := range list[:n] {
 		if r := &list[i]; !r.Flags.Has(driver.Quiet) {
 			q.report(r.Tag, r.Op, driver.OK).Bytes = r.Span.Length
@@ -57,8 +58,9 @@ func isShort(r *driver.Request) bool {
 	return r.Op == driver.OpWrite && r.Span.Length-1 < volleyWrite && len(r.More) == 0 && r.After.Count == 0
 }
 
-// reach returns how many requests of list a volley to the target can have, and what they write to.
-func (v *visit) reach(list []driver.Request) (n int, named stretch) {
+// reach returns how many requests of list a volley to the target can have, with budget bytes at most, and what they write
+// to.
+func (v *visit) reach(list []driver.Request, budget uint64) (n int, named stretch) {
 	if v.target == nil {
 		return 0, named
 	}
@@ -66,7 +68,7 @@ func (v *visit) reach(list []driver.Request) (n int, named stretch) {
 	for n < len(list) {
 		r := &list[n]
 		at, length := r.Remote.Address, uint64(r.Span.Length)
-		if r.Remote.Key != key || !isShort(r) || !v.target.contains(at, length) {
+		if r.Remote.Key != key || !isShort(r) || length > budget || !v.target.contains(at, length) {
 			break
 		}
 		from, to := min(low, at), max(high, at+length)
@@ -74,6 +76,7 @@ func (v *visit) reach(list []driver.Request) (n int, named stretch) {
 			break
 		}
 		low, high = from, to
+		budget -= length
 		n++
 	}
 	return n, stretch{v.target.localKey, low - v.target.base, high - low}
@@ -94,6 +97,7 @@ func (v *visit) fire(list []driver.Request) int {
 			return i
 		}
 		n := uint64(r.Span.Length)
+		v.q.requester.budget -= n
 		dst, src := v.target.slice(r.Remote.Address, n), local.slice(r.Span.Address, n)
 		if n == wordSize && aligned(dst) {
 			atomic.StoreUint64(word(dst), loadWord(src))

@@ -1,8 +1,10 @@
 package soft
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft/clock"
@@ -148,10 +150,12 @@ func (w *wire) sever(err error) {
 }
 
 func (w *wire) log(err error) {
-	if err != errEnd { //nolint:errorlint // it is never wrapped
-		w.q.device.config.Log.Warn("connection ended", "device", w.q.device.config.Name, "queue", w.life.number,
-			"error", err)
+	level := slog.LevelWarn
+	if errors.Is(err, errEnd) { // an orderly Close looks like a death from here
+		level = slog.LevelInfo
 	}
+	w.q.device.config.Log.Log(context.Background(), level, "connection ended", "device", w.q.device.config.Name, "queue",
+		w.life.number, "error", err)
 }
 
 // violate severs a connection whose peer does not keep to the protocol.
