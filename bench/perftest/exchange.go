@@ -59,13 +59,14 @@ func (t talk) cards(ctx context.Context, mine connect.Card, said note) (theirs c
 
 // lastWord leaves of an error what the peer said when it gave up, if it did: in which round does not matter then.
 func lastWord(err error) error {
-	for inner := err; errors.Is(inner, connect.ErrGaveUp); inner = errors.Unwrap(inner) {
-		err = inner
-		if _, joined := inner.(interface{ Unwrap() []error }); joined || errors.Unwrap(inner) == connect.ErrGaveUp {
-			break
-		}
+	if !errors.Is(err, connect.ErrGaveUp) {
+		return err
 	}
-	return err
+	inner := errors.Unwrap(err)
+	if inner == nil || errors.Unwrap(inner) == nil {
+		return err // the innermost that has words of its own
+	}
+	return lastWord(inner)
 }
 
 // why is what a run failed with, of what this side has found and what came of telling the peer. A peer that gave up has

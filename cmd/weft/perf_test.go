@@ -20,22 +20,26 @@ const asCommand = "WEFT_TEST_AS_COMMAND"
 // quick is a measurement that takes no time.
 var quick = strings.Fields("--iterations 20 --warm-up 0s --size 8,3000")
 
+// badInput is a command line that is refused.
+type badInput struct {
+	args   string
+	status int
+	says   string
+}
+
+func (c badInput) check(t *testing.T) {
+	t.Helper()
+	status, out, errs := weft(strings.Fields(c.args)...)
+	if status != c.status || !strings.Contains(errs, c.says) || out != "" {
+		t.Errorf("weft %s: status %d, want %d with %q; it printed\n%s%s", c.args, status, c.status, c.says, out, errs)
+	}
+	if strings.Count(errs, "\n") != 1 {
+		t.Errorf("weft %s: not one line: %q", c.args, errs)
+	}
+}
+
 func TestPerfBadInput(t *testing.T) {
-	busy, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer busy.Close()
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	free.Close()
-	for _, c := range []struct {
-		args   string
-		status int
-		says   string
-	}{
+	for _, c := range []badInput{
 		{"perf", 2, "Say --local, or --serve on one side and --connect ADDRESS on the other"},
 		{"perf --nonsense", 2, "unknown flag: --nonsense; 'weft perf --help' lists the flags"},
 		{"perf --local --size 3XB", 2, `--size: "3XB": there is no unit "XB"`},
@@ -75,6 +79,23 @@ func TestPerfBadInput(t *testing.T) {
 		{"perf --connect 127.0.0.1:1 --provider inproc", 2, "provider inproc is within one process: it needs --local"},
 		{"perf --serve --size 8", 2, "--size is said by the client, not with --serve"},
 		{"perf --serve=127.0.0.1:0 write", 2, `operation "write": the client says what is measured`},
+	} {
+		c.check(t)
+	}
+}
+
+func TestPerfBadAddress(t *testing.T) {
+	busy, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer busy.Close()
+	free, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	free.Close()
+	for _, c := range []badInput{
 		{"perf --serve " + busy.Addr().String(), 1, "address already in use: stop what listens there, or choose another address"},
 		{"perf --serve 192.0.2.1:99", 2, "other hosts could reach it, and nothing is encrypted: add --plain to allow it"},
 		{"perf --serve 192.0.2.1:99 --plain", 1, "192.0.2.1:99"},
@@ -84,13 +105,7 @@ func TestPerfBadInput(t *testing.T) {
 		{"perf --connect unix:" + t.TempDir() + "/none", 1, "nobody listens there; start the other end first"},
 		{"doctor now", 2, `doctor takes no argument "now"`},
 	} {
-		status, out, errs := weft(strings.Fields(c.args)...)
-		if status != c.status || !strings.Contains(errs, c.says) || out != "" {
-			t.Errorf("weft %s: status %d, want %d with %q; it printed\n%s%s", c.args, status, c.status, c.says, out, errs)
-		}
-		if strings.Count(errs, "\n") != 1 {
-			t.Errorf("weft %s: not one line: %q", c.args, errs)
-		}
+		c.check(t)
 	}
 }
 
