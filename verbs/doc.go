@@ -18,7 +18,11 @@
 //
 // A request that fails puts its queue pair in Error, and everything behind it completes as Flushed; if the target
 // refused it, the target's end is in Error too. Reset, exchange addresses again, and reconnect. Nothing is lost without
-// a completion, except by Close. A dead peer is reported within Limits.PeerTimeout.
+// a completion, except by Close.
+//
+// A dead peer is noticed within Limits.PeerTimeout. What was outstanding ends with [ErrPeerGone], its first request at
+// least. If only receives were, or nothing, the queue pair goes to Error: receives end as Flushed, and so does what is
+// posted afterwards; that alone does not tell a death from another error.
 //
 // When a SetAccess completes, no operation that only the old access allowed can land any more.
 //

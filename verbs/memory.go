@@ -26,7 +26,8 @@ type Memory struct {
 }
 
 // Alloc makes size bytes of zeroed memory that the NIC may touch, peers as far as access says. It fails with ErrArgument
-// for a size below 1 or an unknown access, and with ErrLimit or the system's error for more than there is.
+// for a size below 1 or an unknown access, and with ErrLimit or the system's error for more than there is. Every lane of
+// a provider reaches it.
 func (d *Domain) Alloc(size int, access Access) (*Memory, error) {
 	what := fmt.Sprintf("alloc %d bytes", size)
 	if size < 1 || !access.Valid() {
@@ -59,7 +60,8 @@ func joinUnmap(err error, pages []byte) error {
 }
 
 // Register makes memory that the program obtained itself known to the NIC. It must lie outside the Go heap (mapped
-// pages, say), be aligned to 8 bytes, and stay until Close. It fails with ErrArgument if b is empty or unaligned, or the
+// pages, say), be aligned to 8 bytes, and stay until Close. Through shared memory peers of other processes reach it only
+// if it is mapped shared, from a memfd or a file; private pages they do not, Alloc's they do. It fails with ErrArgument if b is empty or unaligned, or the
 // access unknown.
 func (d *Domain) Register(b []byte, access Access) (*Memory, error) {
 	what := fmt.Sprintf("register %d bytes", len(b))

@@ -231,8 +231,9 @@ func (q *QueuePair) SetAccess(tag Tag, access Access) error {
 }
 
 // Reset takes the queue pair from any state back to New. What is outstanding completes as Flushed first, then Reset
-// itself as OpReset; staged requests are handed to the NIC before. To connect again both ends must be reset, and their
-// new addresses exchanged.
+// itself as OpReset; staged requests are handed to the NIC before. The access that
+// SetAccess gave last stays: what was revoked stays revoked. To connect again both ends must be reset, and their new
+// addresses exchanged.
 func (q *QueuePair) Reset(tag Tag) error {
 	if err := q.Flush(); err != nil {
 		return err

@@ -1,10 +1,11 @@
 // Word is a program of two halves that meet: one lends a word of its memory, the other writes to it.
 //
 //	go run ./examples/word lend             in one window
-//	go run ./examples/word write 42         in another, on the same host or, with addresses that fit, on another
+//	go run ./examples/word write 42         in another
 //
 // On one host the word goes through shared memory, and the lender does nothing at all for it; between hosts it goes over
-// TCP. The program is the same.
+// TCP. Where they meet is a constant here, on loopback. For two hosts change it to an address of the lender, set Listen
+// in soft.Config to one of each host's own, and TLS (or Plain) there and in connect.Options. The rest stays as it is.
 package main
 
 import (
@@ -21,6 +22,7 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
+// address is where the halves meet.
 const address = "127.0.0.1:7470"
 
 func main() {
