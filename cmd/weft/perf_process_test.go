@@ -269,3 +269,33 @@ func TestPerfSecondServer(t *testing.T) {
 	server.Process.Signal(os.Interrupt)
 	server.Wait()
 }
+
+// The second Ctrl-C does not wait for an orderly end, which a server that stands still keeps from coming.
+func TestPerfInterruptedTwice(t *testing.T) {
+	server := command(t, "perf", "--serve", "127.0.0.1:0", "--json")
+	events := startWithEvents(t, server)
+	defer func() { server.Process.Kill(); server.Wait() }()
+	client := command(t, "perf", "--connect", events.next(t, "listening").Address, "--provider", "shm", "--duration", "1h", "--size", "8")
+	var errs bytes.Buffer
+	client.Stderr = &errs
+	if err := client.Start(); err != nil {
+		t.Fatal(err)
+	}
+	events.next(t, "client")
+	time.Sleep(200 * time.Millisecond) // into the row
+	server.Process.Signal(syscall.SIGSTOP)
+	ended := make(chan struct{})
+	go func() { defer close(ended); client.Wait() }()
+	for {
+		client.Process.Signal(os.Interrupt)
+		select {
+		case <-ended:
+		case <-time.After(50 * time.Millisecond):
+			continue
+		}
+		break
+	}
+	if status := client.ProcessState.ExitCode(); status != exitSignal+int(syscall.SIGINT) || strings.Contains(errs.String(), "interrupted") {
+		t.Errorf("status %d, %s", status, &errs)
+	}
+}

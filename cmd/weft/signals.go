@@ -19,20 +19,19 @@ type signalError struct{ number syscall.Signal }
 
 func (e signalError) Error() string { return e.number.String() }
 
-// untilSignal is a context that ends with the first Ctrl-C or SIGTERM. The second one ends the process, as the system
-// does it. If the end takes long, errs hears of that. The returned function ends the watch.
+// untilSignal is a context that ends with the first Ctrl-C or SIGTERM. The second one ends the process at once. If the end
+// takes long, errs hears of that. The returned function ends the watch.
 func untilSignal(errs io.Writer) (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
-	came := make(chan os.Signal, 1)
+	came := make(chan os.Signal, 2)
 	signal.Notify(came, os.Interrupt, syscall.SIGTERM)
 	finished, watching := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watching)
 		select {
 		case number := <-came:
-			signal.Stop(came)
 			cancel(signalError{number.(syscall.Signal)})
-			sayIfLong(errs, finished)
+			awaitEnd(errs, came, finished)
 		case <-finished:
 		}
 	}()
@@ -44,12 +43,18 @@ func untilSignal(errs io.Writer) (context.Context, func()) {
 	}
 }
 
-// sayIfLong tells whoever waits for an end what can be done.
-func sayIfLong(errs io.Writer, finished <-chan struct{}) {
-	select {
-	case <-finished:
-	case <-time.After(endingTime):
-		fmt.Fprintln(errs, "weft: ending; a second Ctrl-C ends at once")
+// awaitEnd waits for an end that was asked for. Who waits for long is told what can be done, and may do it.
+func awaitEnd(errs io.Writer, came <-chan os.Signal, finished <-chan struct{}) {
+	long := time.After(endingTime)
+	for {
+		select {
+		case <-finished:
+			return
+		case <-long:
+			fmt.Fprintln(errs, "weft: ending; a second Ctrl-C ends at once")
+		case number := <-came:
+			os.Exit(exitSignal + int(number.(syscall.Signal)))
+		}
 	}
 }
 
