@@ -20,9 +20,9 @@
 // refused it, the target's end is in Error too. Reset, exchange addresses again, and reconnect. Nothing is lost without
 // a completion, except by Close.
 //
-// A dead peer is noticed within Limits.PeerTimeout. What was outstanding ends with [ErrPeerGone], its first request at
-// least. If only receives were, or nothing, the queue pair goes to Error: receives end as Flushed, and so does what is
-// posted afterwards; that alone does not tell a death from another error.
+// A dead peer is noticed within Limits.PeerTimeout. The oldest request that was outstanding ends as RetryExceeded, which is
+// [ErrPeerGone], and everything behind it as Flushed. If only receives were outstanding, or nothing, the queue pair goes
+// to Error all the same: receives end as Flushed, and so does what is posted afterwards.
 //
 // When a SetAccess completes, no operation that only the old access allowed can land any more.
 //

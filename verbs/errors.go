@@ -68,8 +68,8 @@ var (
 	ErrRefused = errors.New("refused by the target")
 	// ErrFlushed: the operation was not carried out, because the queue pair was in Error or was reset.
 	ErrFlushed = errors.New("flushed")
-	// ErrPeerGone: the peer did not answer. It is for requests that were outstanding when the peer died; what is posted
-	// later is flushed.
+	// ErrPeerGone: the peer did not answer. It is for a request that was outstanding when the peer died; what is posted later is
+	// flushed.
 	ErrPeerGone = errors.New("the peer did not answer")
 	// ErrReceiverNotReady: the peer posted no receive within QueueConfig.ReceiverWait.
 	ErrReceiverNotReady = errors.New("the peer had no receive posted")

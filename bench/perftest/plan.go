@@ -73,7 +73,7 @@ func (p *Plan) Validate() error {
 func (p *Plan) validateTimes() error {
 	switch {
 	case p.Iterations < 0:
-		return fmt.Errorf("--iterations %d %w: there is at least 1", p.Iterations, ErrPlan)
+		return fmt.Errorf("--iterations %d %w: it is at least 1", p.Iterations, ErrPlan)
 	case p.Iterations == 0 && (p.Duration <= 0 || p.Duration > maxTime):
 		return fmt.Errorf("--duration %v %w: it is above 0 and at most %v", p.Duration, ErrPlan, maxTime)
 	case p.WarmUp < 0 || p.WarmUp > maxTime:
@@ -95,8 +95,8 @@ func (p *Plan) validateRuns() error {
 		}
 	}
 	if need := 2 * int64(p.Pairs) * int64(p.slot()); need > maxMemory {
-		return fmt.Errorf("%d pairs with messages of %v %w: they need %v of memory on either side, at most %v; lower pairs or size",
-			p.Pairs, slices.Max(p.Sizes), ErrPlan, units.Size(need), units.Size(maxMemory))
+		return fmt.Errorf("%d pairs with messages of %v %w: they need %v of memory on either side, at most %v; lower --pairs, or --size to %v",
+			p.Pairs, slices.Max(p.Sizes), ErrPlan, units.Size(need), units.Size(maxMemory), units.Size(maxMemory/2/p.Pairs)&^4095)
 	}
 	return p.validateWait()
 }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -99,12 +98,13 @@ func (o *perfOptions) fillPlan(cmd *cobra.Command, plan *perftest.Plan) (err err
 
 // refuseZeros refuses a zero that was written: left out, these flags have another meaning than none.
 func refuseZeros(cmd *cobra.Command) error {
-	for _, flag := range []struct {
-		name string
-		most int64
-	}{{"iterations", math.MaxInt64}, {"pairs", perftest.MaxPairs}, {"batch", perftest.MaxBatch}} {
+	for _, flag := range []struct{ name, allowed string }{
+		{"iterations", "it is at least 1"},
+		{"pairs", fmt.Sprintf("it is between 1 and %d", perftest.MaxPairs)},
+		{"batch", fmt.Sprintf("it is between 1 and %d", perftest.MaxBatch)},
+	} {
 		if f := cmd.Flags().Lookup(flag.name); f.Changed && f.Value.String() == "0" {
-			return fmt.Errorf("--%s 0 %w: it is between 1 and %d", flag.name, perftest.ErrPlan, flag.most)
+			return fmt.Errorf("--%s 0 %w: %s", flag.name, perftest.ErrPlan, flag.allowed)
 		}
 	}
 	return nil
