@@ -51,9 +51,9 @@ var layers = []layer{
 	},
 	{
 		packages: words("verbs/verbstest/..."),
-		may:      words("verbs verbs/driver verbs/verbstest/... loop clock internal/... pgregory.net/rapid",
+		may: words("verbs verbs/driver verbs/verbstest/... loop clock internal/... pgregory.net/rapid",
 			"golang.org/x/sys/..."),
-		reason:   "the suite judges every provider, so it may know none",
+		reason: "the suite judges every provider, so it may know none",
 	},
 	{
 		packages: words("provider/sim/..."),

@@ -44,8 +44,8 @@ func (l Lanes) has(want Lanes) bool { return l&want == want }
 type Config struct {
 	// Name is for people: it stands in errors. Empty means "soft".
 	Name string
-	// PeerTimeout is how long Connect waits for the peer to connect too, and after how long a peer that says nothing is
-	// given up. Zero means one second.
+	// PeerTimeout is after how long a peer that says nothing is given up. Connect gives up when it has not met its peer, and
+	// the device nobody else, for so long; at the latest after ten times as much. Zero means one second.
 	PeerTimeout time.Duration
 	// Lanes are the ways to peers that the device may take. Each connection takes the best that both ends have. Zero
 	// means InProcess: no socket is opened.

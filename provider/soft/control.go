@@ -13,7 +13,7 @@ type controls struct {
 	awaited    bool // the peer is in another process, and has not been met yet
 	meeting    appointment
 	connectTag driver.Tag
-	connectBy  clock.Time // when to give the peer up
+	connectBy  deadline // when to give the peer up
 
 	grants []grant // changes of access that wait for the peer to leave the gate, oldest first
 
@@ -50,7 +50,7 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	}
 	c := &q.controls
 	c.connecting, c.connectTag, c.awaited = true, tag, lanes != InProcess
-	c.connectBy = clock.Real.Now().Add(q.device.config.PeerTimeout)
+	c.connectBy = q.device.meetings.deadline(q.device.config.PeerTimeout)
 	if c.awaited {
 		q.device.arrange(q, l, a, lanes)
 	} else if p := findLife(a); p != nil {
@@ -96,6 +96,7 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	if !q.controls.connecting {
 		return clock.Never, true
 	}
+	by := q.controls.connectBy.at(&q.device.meetings)
 	p := l.peer.Load()
 	var named *life // by the peer. Looked at once: it may change between two looks
 	if p != nil {
@@ -107,18 +108,18 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	case q.wire != nil && !l.phase().broken():
 		l.moveTo(phaseConnecting, phaseReady)
 		q.connected(driver.OK)
-	case p == nil && !l.phase().broken() && q.controls.awaited && clock.Real.Now() < q.controls.connectBy:
-		return q.controls.connectBy, false
+	case p == nil && !l.phase().broken() && q.controls.awaited && clock.Real.Now() < by:
+		return by, false
 	case l.phase().broken(), p == nil, p.phase().broken():
 		q.connected(driver.RetryExceeded)
 	case named == l:
 		q.requester.peer, q.requester.left = p, p.gate.look()
 		l.moveTo(phaseConnecting, phaseReady)
 		q.connected(driver.OK)
-	case named != nil, clock.Real.Now() >= q.controls.connectBy:
+	case named != nil, clock.Real.Now() >= by:
 		q.connected(driver.RetryExceeded)
 	default:
-		return q.controls.connectBy, false
+		return by, false
 	}
 	return clock.Never, true
 }

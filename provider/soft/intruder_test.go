@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"bytes"
 	"encoding/binary"
 	"io"
 	"net"
@@ -88,7 +89,7 @@ func (i *intruder) dropped(other *link) {
 
 // TestIntruders: whatever a peer says, it harms nothing but its own connection.
 func TestIntruders(t *testing.T) {
-	l := newWireLink(t)
+	l := newLinkOn(t, Config{Name: t.Name(), Lanes: TCP, PeerTimeout: 10 * tolerance}) // nobody is dropped for silence
 	const write, send, read = frameOp(driver.OpWrite), frameOp(driver.OpSend), frameOp(driver.OpRead)
 	r := l.memb.Region()
 	for name, attack := range map[string]func(*intruder){
@@ -156,7 +157,7 @@ func TestIntruders(t *testing.T) {
 
 // TestIntrudersAnswers: a peer that answers what was not asked, or not so, is dropped, and what was asked ends.
 func TestIntrudersAnswers(t *testing.T) {
-	l := newWireLink(t)
+	l := newLinkOn(t, Config{Name: t.Name(), Lanes: TCP, PeerTimeout: 10 * tolerance})
 	for name, c := range map[string]struct {
 		op     driver.Op
 		answer header
@@ -271,5 +272,76 @@ func TestOwnerAway(t *testing.T) {
 		}
 		post(t, l.qa, driver.Request{Tag: 1, Op: op, Span: span(l.mema, 0, size), Remote: remote(l.memb, 0, size)})
 		l.a.expect(1, op, driver.OK) // nobody polls b
+	}
+}
+
+// TestRevokedWhileRead: what was not sent when a Read was revoked is not sent any more, though its frame has begun.
+func TestRevokedWhileRead(t *testing.T) {
+	l := newWireLink(t)
+	const reads = 16 // more than sockets hold
+	i := intrude(t, l.b, reads)
+	content, r := l.memb.Region().Bytes, l.memb.Region()
+	for n := range content {
+		content[n] = 0xaa
+	}
+	for n := range uint32(reads) {
+		i.say(header{op: frameOp(driver.OpRead), sequence: n, total: uint32(len(content)), key: r.RemoteKey, address: r.Address}, 0)
+	}
+	for w := i.q.wire; !w.blocked; {
+		l.b.poll()
+	}
+	ok(t, l.memb.SetAccess(l.b.cq, 9, 0))
+	l.b.expect(9, driver.OpMemoryAccess, driver.OK)
+	for n := range content {
+		content[n] = 0xbb
+	}
+	for {
+		h := i.hear()
+		b := make([]byte, h.length)
+		for have := 0; have < len(b); l.b.poll() {
+			_ = i.conn.SetReadDeadline(time.Now().Add(time.Millisecond))
+			n, _ := i.conn.Read(b[have:])
+			have += n
+		}
+		if bytes.IndexByte(b, 0xbb) >= 0 {
+			t.Fatal("bytes were read after access to them was revoked")
+		}
+		if h.op == frameNak {
+			break
+		}
+	}
+	for i.q.State() != driver.Error {
+		l.b.poll()
+	}
+}
+
+// TestLastWordWaits: the last word of a Write changes when all of it is there, and in one step, whichever way it came.
+func TestLastWordWaits(t *testing.T) {
+	l := newWireLink(t)
+	r := l.memb.Region()
+	for _, size := range []int{8, 24, 5000, 100_000} {
+		i := intrude(t, l.b, 4)
+		clear(r.Bytes)
+		last := r.Bytes[size-8 : size]
+		frame := bytes.Repeat([]byte{0xff}, headerSize+size)
+		h := header{op: frameOp(driver.OpWrite), length: uint32(size), total: uint32(size), key: r.RemoteKey, address: r.Address}
+		h.put(frame)
+		const missing = 3
+		moved := i.q.wire.poller.moved
+		for from, to := 0, headerSize; from < len(frame)-missing; from, to = to, len(frame)-missing { // the header, then the rest
+			_, err := i.conn.Write(frame[from:to])
+			ok(t, err)
+			for i.q.wire.poller.moved < moved+uint64(to) {
+				l.b.poll()
+			}
+		}
+		if !bytes.Equal(last, make([]byte, 8)) {
+			t.Fatalf("%d bytes: the last word is %x before its end has come", size, last)
+		}
+		_, err := i.conn.Write(frame[len(frame)-missing:])
+		ok(t, err)
+		if h := i.hear(); h.op != frameAck || h.ack != 1 || !bytes.Equal(last, bytes.Repeat([]byte{0xff}, 8)) {
+			t.Fatalf("%d bytes: the last word is %x, and frame %d acknowledges %d", size, last, h.op, h.ack)
+		}
 	}
 }

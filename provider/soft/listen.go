@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"os"
 	"strings"
@@ -28,7 +29,7 @@ type network struct {
 // What strangers may take. When there are too many, the one that has kept us waiting longest goes: who means it says
 // hello at once.
 const (
-	maxStrangers  = 256
+	maxStrangers  = 1024
 	helloPatience = 2 * time.Second
 )
 
@@ -179,13 +180,32 @@ func (d *Device) runHello(c net.Conn) {
 		d.config.Log.Warn("hello", "device", d.config.Name, "from", c.RemoteAddr().String(), "error", err)
 		return
 	}
+	d.network.known(c)
 	call.depth, call.party = h.depth, h.from.device
 	_ = c.SetDeadline(time.Time{})
 	d.answer(appointment{h.to, h.from.lifeName}, call)
 }
 
-// dialTCP calls a queue pair, and returns when that has been met.
-func (d *Device) dialTCP(ctx context.Context, l *life, a address) (caller, error) {
+// dialTCP calls a queue pair, and returns when that has been met. Who is cut off without a word may have been taken for
+// one stranger too many, and calls again.
+func (d *Device) dialTCP(ctx context.Context, line *line, l *life, a address) (caller, error) {
+	for {
+		c, err := d.dialOnce(ctx, line, l, a)
+		if !errors.Is(err, io.EOF) && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, unix.EPIPE) {
+			return c, err
+		}
+		select {
+		case <-time.After(redial):
+		case <-ctx.Done():
+			return nil, err
+		}
+	}
+}
+
+// redial is how long who was cut off waits before it calls again.
+const redial = 20 * time.Millisecond
+
+func (d *Device) dialOnce(ctx context.Context, line *line, l *life, a address) (caller, error) {
 	scheme, at := splitWhere(a.tcp)
 	var dialer net.Dialer
 	c, err := dialer.DialContext(ctx, scheme, at)
@@ -194,7 +214,7 @@ func (d *Device) dialTCP(ctx context.Context, l *life, a address) (caller, error
 	}
 	stop := context.AfterFunc(ctx, func() { _ = c.SetDeadline(time.Now()) })
 	defer stop()
-	call, err := d.sayHello(ctx, c, l, a)
+	call, err := d.sayHello(ctx, line, c, l, a)
 	if err != nil {
 		_ = c.Close()
 		return nil, fmt.Errorf("call %s: %w", a.tcp, err)
@@ -202,7 +222,7 @@ func (d *Device) dialTCP(ctx context.Context, l *life, a address) (caller, error
 	return call, nil
 }
 
-func (d *Device) sayHello(ctx context.Context, c net.Conn, l *life, a address) (*tcpCall, error) {
+func (d *Device) sayHello(ctx context.Context, line *line, c net.Conn, l *life, a address) (*tcpCall, error) {
 	t, err := d.dialTLS(ctx, c, a)
 	if err != nil {
 		return nil, err
@@ -215,6 +235,7 @@ func (d *Device) sayHello(ctx context.Context, c net.Conn, l *life, a address) (
 	if _, err := t.Write(h.text()); err != nil {
 		return nil, err
 	}
+	line.free()
 	depth, err := readAnswer(t)
 	if err != nil {
 		return nil, err

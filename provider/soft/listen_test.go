@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -86,4 +87,28 @@ func TestDescriptorsRunOut(t *testing.T) {
 	if err := noDescriptor("dial", unix.ECONNREFUSED); strings.Contains(err.Error(), "RLIMIT_NOFILE") || !errors.Is(err, unix.ECONNREFUSED) {
 		t.Errorf("got %v", err)
 	}
+}
+
+// TestSilentPeersKeepNoLine: calls that nobody answers do not keep others from being made.
+func TestSilentPeersKeepNoLine(t *testing.T) {
+	config := Config{Name: t.Name(), Lanes: TCP, PeerTimeout: 10 * tolerance}
+	a, b := newHostWith(t, config), newHostWith(t, config)
+	if !(lifeName{device: a.device.identity}).before(lifeName{device: b.device.identity}) {
+		a, b = b, a // the smaller name calls
+	}
+	for range 2 * maxCalls {
+		ok(t, a.pair().Connect(1, b.pair().Address()))
+	}
+	m := &b.device.meetings
+	early := func() int {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		return len(m.early)
+	}
+	for end := time.Now().Add(tolerance); early() < 2*maxCalls; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("%d of %d calls have come", early(), 2*maxCalls)
+		}
+	}
+	join(a, a.pair(), b, b.pair())
 }

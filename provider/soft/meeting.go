@@ -5,7 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
+
+	"github.com/weft-fabric/weft/clock"
 )
 
 // meetings is where the queue pairs of a device wait for peers of other processes, or of devices that keep to other
@@ -19,6 +22,7 @@ type meetings struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	lines    chan struct{} // holds one for each call that is being made: their number is limited
+	progress atomic.Int64  // the clock.Time when two ends last met
 }
 
 // appointment is two lives that are to be connected, seen from one of them.
@@ -106,15 +110,14 @@ func (m *meetings) forget(at appointment) {
 // call reaches the peer by the first lane that leads there. If none does, the life is broken.
 func (d *Device) call(q *QueuePair, l *life, a address, lanes Lanes) {
 	m := &d.meetings
-	select {
-	case m.lines <- struct{}{}:
-		defer func() { <-m.lines }()
-	case <-m.ctx.Done():
-		return
-	}
-	ctx, cancel := context.WithTimeout(m.ctx, d.config.PeerTimeout)
+	ctx, cancel := m.callContext(d.config.PeerTimeout)
 	defer cancel()
-	c, err := d.dial(ctx, l, a, lanes)
+	var c caller
+	line, err := m.line(ctx)
+	if err == nil {
+		c, err = d.dial(ctx, line, l, a, lanes)
+		line.free()
+	}
 	if err != nil {
 		d.config.Log.Warn("connect", "device", d.config.Name, "queue", l.number, "peer", a.String(), "error", err)
 		if l.breakTo(phaseOrphaned) {
@@ -125,15 +128,40 @@ func (d *Device) call(q *QueuePair, l *life, a address, lanes Lanes) {
 	q.meet(l, c)
 }
 
+// line is one of those that calls are made on. It is taken until the peer is reached and knows who calls: who waits for an
+// answer, perhaps in vain, must not keep others from calling.
+type line struct {
+	lines chan struct{}
+	freed bool
+}
+
+// line waits for a free one.
+func (m *meetings) line(ctx context.Context) (*line, error) {
+	select {
+	case m.lines <- struct{}{}:
+		return &line{lines: m.lines}, nil
+	case <-ctx.Done():
+		return nil, fmt.Errorf("%d calls are being made already: %w", maxCalls, ctx.Err())
+	}
+}
+
+// free lets another call be made. It may be called twice.
+func (l *line) free() {
+	if !l.freed {
+		l.freed = true
+		<-l.lines
+	}
+}
+
 // dial tries the lanes in their order.
-func (d *Device) dial(ctx context.Context, l *life, a address, lanes Lanes) (c caller, err error) {
+func (d *Device) dial(ctx context.Context, line *line, l *life, a address, lanes Lanes) (c caller, err error) {
 	if lanes.has(SharedMemory) {
-		if c, err = d.dialShared(ctx, l, a); err == nil || !lanes.has(TCP) {
+		if c, err = d.dialShared(ctx, line, l, a); err == nil || !lanes.has(TCP) {
 			return c, err
 		}
 		d.config.Log.Info("shared memory refused, going on by TCP", "device", d.config.Name, "peer", a.String(), "error", err)
 	}
-	return d.dialTCP(ctx, l, a)
+	return d.dialTCP(ctx, line, l, a)
 }
 
 // answer hands an incoming call to the queue pair that expects it, keeps it if it may be expected soon, or refuses it.
@@ -170,16 +198,21 @@ func (m *meetings) expects(at appointment, c caller, patience time.Duration) (*l
 	case m.early[at] != nil:
 		return nil, fmt.Errorf("somebody calls already in the name of %v", at.there)
 	}
-	m.early[at] = &earlyCall{c, time.AfterFunc(patience, func() { m.expire(at, c) })}
+	by := m.deadline(patience)
+	m.early[at] = &earlyCall{c, time.AfterFunc(patience, func() { m.expire(at, c, by) })}
 	return nil, nil
 }
 
 // expire refuses a call that was kept for too long.
-func (m *meetings) expire(at appointment, c caller) {
+func (m *meetings) expire(at appointment, c caller, by deadline) {
 	m.mu.Lock()
 	e := m.early[at]
 	mine := e != nil && e.caller == c
-	if mine {
+	left := by.left(m)
+	if mine && left > 0 {
+		e.expiry.Reset(left)
+		mine = false
+	} else if mine {
 		delete(m.early, at)
 	}
 	m.mu.Unlock()
@@ -197,5 +230,6 @@ func (q *QueuePair) meet(l *life, c caller) {
 		return
 	}
 	c.meet(q, l)
+	q.device.meetings.progress.Store(int64(clock.Real.Now()))
 	l.bell.ring()
 }

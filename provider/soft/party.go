@@ -5,6 +5,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/weft-fabric/weft/clock"
 )
 
@@ -13,15 +15,16 @@ import (
 type party struct {
 	home   *parties
 	name   identity
-	heard  atomic.Bool // it has said something since the last look
-	silent clock.Time  // since when it has not; the attendant's
-	wires  []*wire     // guarded by home
+	heard  atomic.Bool   // it has said something since the last look
+	silent time.Duration // for how long it has not; the attendant's
+	wires  []*wire       // guarded by home
 }
 
 // parties are those of a device. Its lock is taken last.
 type parties struct {
 	mu   sync.Mutex
 	list map[identity]*party
+	last clock.Time // when the attendant has listened
 }
 
 // join makes w a connection with the device that is so named.
@@ -33,7 +36,7 @@ func (p *parties) join(name identity, w *wire) {
 		if p.list == nil {
 			p.list = make(map[identity]*party)
 		}
-		one = &party{home: p, name: name, silent: clock.Real.Now()}
+		one = &party{home: p, name: name}
 		p.list[name] = one
 	}
 	w.party, w.place = one, len(one.wires)
@@ -61,22 +64,35 @@ func (p *party) hear() {
 
 // listen is the attendant's look at all parties, which it takes eight times in a timeout. Who is silent is asked to say
 // something; who stays silent is given up: that is so late that no answer can still come, and so early that, with the
-// time between two looks, the timeout is kept.
+// time between two looks, the timeout is kept. Time in which nobody here got to listen is not the party's silence: of a
+// long absence only a part counts, and what has come and was not read yet is a sign of life, too.
 func (p *parties) listen(now clock.Time, timeout time.Duration) (any bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	passed := min(now.Sub(p.last), timeout/4)
+	p.last = now
 	for _, one := range p.list {
-		if one.heard.Swap(false) {
-			one.silent = now
+		if one.silent += passed; one.heard.Swap(false) {
+			one.silent = 0
 		}
-		switch quiet := now.Sub(one.silent); {
-		case quiet >= timeout*3/4:
+		switch {
+		case one.silent >= timeout*3/4 && !one.isUnread():
 			one.giveUp()
-		case quiet >= timeout/4:
+		case one.silent >= timeout/4:
 			one.ping()
 		}
 	}
 	return len(p.list) > 0
+}
+
+// isUnread reports whether something has come from the party that nobody has read.
+func (p *party) isUnread() bool {
+	for _, w := range p.wires {
+		if n, err := unix.IoctlGetInt(w.fd, unix.TIOCINQ); err == nil && n > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // ping has one of the connections ask for a sign of life.

@@ -13,7 +13,6 @@ import (
 // A writer stops at every step inside the gate, when it is new and, if there is time, when it is warm: see
 // verbstest.RunPaused.
 func TestPausedInsideTheGate(t *testing.T) {
-	need(t, soft.SharedMemory)
 	c := amongProcesses()
 	c.Has |= verbstest.Pauses
 	crew := verbstest.Processes(child(soft.SharedMemory), c)

@@ -6,13 +6,11 @@ import (
 	"os/exec"
 	"testing"
 
-	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/verbs/verbstest"
 )
 
 // The build that pauses inside the gate is not the one that everybody uses, so its test is run from here.
 func TestPauseBuild(t *testing.T) {
-	need(t, soft.SharedMemory)
 	if verbstest.RaceDetector {
 		t.Skip("the race detector does not see what another process does")
 	}

@@ -117,7 +117,7 @@ func (p *poller) closeWires() {
 // noDescriptor explains an error of a call that makes a file descriptor.
 func noDescriptor(what string, err error) error {
 	if errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENFILE) {
-		return fmt.Errorf("soft: %s: %w; each connection of the TCP lane takes one: raise RLIMIT_NOFILE (ulimit -n)",
+		return fmt.Errorf("soft: %s: %w; raise RLIMIT_NOFILE (ulimit -n): a connection of the TCP lane takes one descriptor, a registered memory that can be shared one, a neighbour three",
 			what, err)
 	}
 	return fmt.Errorf("soft: %s: %w", what, err)

@@ -58,7 +58,7 @@ func (n *neighbour) tie(at appointment, l *life, calling bool) *tie {
 }
 
 // dialShared calls a queue pair of a neighbour, and returns when that has connected too.
-func (d *Device) dialShared(ctx context.Context, l *life, a address) (caller, error) {
+func (d *Device) dialShared(ctx context.Context, line *line, l *life, a address) (caller, error) {
 	n, err := d.neighbourAt(ctx, a)
 	if err != nil {
 		return nil, err
@@ -73,6 +73,7 @@ func (d *Device) dialShared(ctx context.Context, l *life, a address) (caller, er
 		t.giveUp()
 		return nil, err
 	}
+	line.free()
 	return t.awaitAnswer(ctx)
 }
 
