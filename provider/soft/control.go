@@ -113,7 +113,7 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 	case l.phase().broken(), p == nil, p.phase().broken():
 		q.connected(driver.RetryExceeded)
 	case named == l:
-		q.requester.peer = p
+		q.requester.peer, q.requester.left = p, p.gate.look()
 		l.moveTo(phaseConnecting, phaseReady)
 		q.connected(driver.OK)
 	case named != nil, clock.Real.Now() >= by:

@@ -29,6 +29,9 @@ func (l *life) awaitLeft() { visitor{l, l.gate.look()}.awaitLeft() }
 func (t *tie) putOut(seen uint64) bool {
 	t.standing.Lock()
 	defer t.standing.Unlock()
+	if t.over { // nobody was inside any more
+		return true
+	}
 	now := clock.Real.Now()
 	if t.seen != seen && seen != expelling {
 		t.seen, t.since = seen, now

@@ -31,6 +31,10 @@ type stretch struct {
 	length uint64
 }
 
+// open prepares the gate of a new life. Its numbers are others than those of all lives before: the words may have been
+// theirs, and somebody may still wait for a visitor of that time.
+func (g *gate) open(epoch uint32) { g.slot.Store(uint64(epoch) << 32) }
+
 // enter marks the slot and returns the mark. left is the requester's own record of the value it left behind.
 func (g *gate) enter(left uint64) uint64 {
 	g.slot.Store(left + 1)

@@ -50,7 +50,7 @@ func amongProcesses() verbstest.Capabilities {
 	c := verbstest.Capabilities{Has: verbstest.Everything &^ (verbstest.ExactTime | verbstest.OwnNIC),
 		QueuePairs: 200, Peers: 20, Traffic: 64 << 20, Repeat: 3, Moments: 10}
 	if os.Getenv("WEFT_LONG") != "" {
-		c.QueuePairs, c.Peers, c.Traffic, c.Repeat, c.Moments = 10_000, 1000, 0, 60, 1000
+		c.QueuePairs, c.Peers, c.Traffic, c.Repeat, c.Moments = 10_000, 1000, 0, 40, 200
 	}
 	return c
 }

@@ -190,7 +190,9 @@ func (n *neighbour) depart() (ties []*tie, waiting map[*bell]bool) {
 	defer n.mu.Unlock()
 	n.gone = true
 	for _, t := range n.ties {
-		ties = append(ties, t)
+		if !t.letGo[1] { // else its words may be another's at any time
+			ties = append(ties, t)
+		}
 	}
 	waiting = make(map[*bell]bool)
 	for _, bells := range n.asked {

@@ -56,6 +56,8 @@ type pool struct {
 	// The owner's.
 	tags     []driver.Tag
 	vacant   []uint32 // slots that are not in use
+	line     []uint32 // what posts should hold: peers of other processes could write there
+	count    uint64   // and what posted should be
 	reported uint64   // receives of a pool that is not shared that have ended: up to, not including
 	users    []*QueuePair
 	source   *source // of the receives' completions; its queue pair's too, unless the pool is shared
@@ -96,6 +98,7 @@ func (p *pool) allocate() (err error) {
 		return err
 	}
 	p.tags = make([]driver.Tag, p.depth)
+	p.line = make([]uint32, len(p.posts))
 	p.vacant = make([]uint32, 0, p.depth)
 	for i := range p.depth {
 		p.vacant = append(p.vacant, uint32(p.depth-1-i))
@@ -146,9 +149,10 @@ func (p *pool) post(r *driver.Receive) {
 	s.bytes, s.first, s.more = r.Bytes(), r.Span, uint32(len(r.More))
 	copy(p.spans[int(n)*(p.maxSpans-1):], r.More)
 	s.claim.Store(s.claim.Load()&^claimTaker + claimTaker + 1) // the next turn, nobody's
-	at := p.posted.Load()
-	p.posts[at&uint64(len(p.posts)-1)] = n
-	p.posted.Store(at + 1)
+	at := p.count & uint64(len(p.posts)-1)
+	p.posts[at], p.line[at] = n, n
+	p.count++
+	p.posted.Store(p.count)
 }
 
 // more returns the slot's spans after the first.
@@ -188,8 +192,8 @@ func (s *slot) taker() uint32 { return uint32(s.claim.Load() & claimTaker) }
 
 // skip moves on over the receives that were taken. Called by the owner, for takers that cannot any more.
 func (p *pool) skip() {
-	for at := p.taken.Load(); at < p.posted.Load(); at = p.taken.Load() {
-		if p.slots[p.posts[at&uint64(len(p.posts)-1)]].taker() == nobody {
+	for at := p.taken.Load(); at < p.count; at = p.taken.Load() {
+		if p.slots[p.line[at&uint64(len(p.line)-1)]].taker() == nobody {
 			return
 		}
 		p.taken.CompareAndSwap(at, at+1)

@@ -101,6 +101,7 @@ func (q *QueuePair) beginLife(epoch uint32) error {
 	l := &life{end: words, endRef: at, epoch: epoch, number: q.number, domain: q.domain, bell: q.bell, pool: q.pool,
 		keys: q.domain.keys, fragile: &q.domain.fragile}
 	l.access.Store(access)
+	l.gate.open(epoch)
 	q.requester.reset()
 	q.reaped = 0
 	q.domain.admit(l)

@@ -91,9 +91,9 @@ func (q *QueuePair) flushReceives() {
 		q.flushTaken()
 		return
 	}
-	p.taken.Store(p.posted.Load())
-	for p.reported < p.posted.Load() { // in the order in which they were posted
-		q.flushReceive(p.posts[p.reported&uint64(len(p.posts)-1)])
+	p.taken.Store(p.count)
+	for p.reported < p.count { // in the order in which they were posted
+		q.flushReceive(p.line[p.reported&uint64(len(p.line)-1)])
 	}
 }
 

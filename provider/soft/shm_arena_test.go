@@ -124,3 +124,26 @@ func TestArenaDoesNotGrow(t *testing.T) {
 		})
 	}
 }
+
+// Words are used again, and the numbers at their gates are not: who waits for a visitor of an old life, and looks late, does
+// not take a visitor of a new one for him.
+func TestGateNumbersAreNotUsedAgain(t *testing.T) {
+	l := newNeighbours(t)
+	places, marks := make(map[ref]bool), make(map[uint64]bool)
+	for range 100 {
+		end := l.qb.life.Load()
+		places[end.endRef] = true
+		for range 3 {
+			l.works()
+			mark := end.gate.look()
+			if marks[mark] {
+				t.Fatalf("the mark %#x was there before", mark)
+			}
+			marks[mark] = true
+		}
+		reconnect(l)
+	}
+	if len(places) > 50 {
+		t.Errorf("100 lives had %d places", len(places))
+	}
+}

@@ -24,6 +24,7 @@ type tie struct {
 	standing sync.Mutex // guards what follows: who stands inside the gate, and since when
 	seen     uint64
 	since    clock.Time
+	over     bool // the life has ended: its words may be another's
 }
 
 // untied is the tie of a life that ended without one, and gets none any more.
@@ -100,7 +101,7 @@ func (t *tie) giveUp() {
 	t.calling = false
 	n.mu.Unlock()
 	select {
-	case in := <-t.answer:
+	case in := <-t.answer: // it has just come
 		if in.Kind == noteAccept {
 			t.decline(in)
 		}
@@ -119,45 +120,46 @@ func (t *tie) decline(in noteWithFD) {
 
 // takeAccept is the answer to a call of ours.
 func (n *neighbour) takeAccept(in noteWithFD) error {
-	t, calling := n.findTie(in)
-	switch {
-	case t == nil:
+	t, answered := n.findTie(in)
+	if t == nil {
 		closeDescriptor(in.fd) // it was given up, and the neighbour was told
-	case !calling:
+	} else if !answered {
 		t.decline(in)
-	default:
-		t.answer <- in
 	}
 	return nil
 }
 
-// findTie returns the tie that a note is about, and whether its answer is waited for. That is so once.
-func (n *neighbour) findTie(in noteWithFD) (t *tie, calling bool) {
+// findTie returns the tie that a note is about, unless the peer has let go of it, and whether the note is the answer that
+// somebody waits for: then he has it. That is so once.
+func (n *neighbour) findTie(in noteWithFD) (t *tie, answered bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if t = n.ties[appointment{in.There.name(), in.Here.name()}]; t != nil {
-		calling, t.calling = t.calling, false
+	t = n.ties[appointment{in.There.name(), in.Here.name()}]
+	if t == nil || t.letGo[1] {
+		return nil, false
 	}
-	return t, calling
+	if answered = t.calling; answered {
+		t.calling = false
+		t.answer <- in
+	}
+	return t, answered
 }
 
 // takeEnd is when the peer will not connect, or has let go: nobody sees our words there.
 func (n *neighbour) takeEnd(in noteWithFD) {
-	t, calling := n.findTie(in)
+	in.Kind = noteRefuse
+	t, answered := n.findTie(in)
 	if t == nil {
 		return
 	}
-	if calling {
-		in.Kind = noteRefuse
-		t.answer <- in
-	} else {
+	if !answered {
 		t.cut(false)
 	}
 	t.bury()
 }
 
 // cut breaks a connection whose other side is gone, alone or with its device. Only in that case are its words nobody
-// else's, and may be written to.
+// else's, and may be written to. Our own are not freed meanwhile: the other side has not let go yet.
 func (t *tie) cut(deviceToo bool) {
 	n := t.neighbour
 	n.mu.Lock()
@@ -211,6 +213,9 @@ func (t *tie) free() {
 
 // retire lets go of the words of a life's peer.
 func (t *tie) retire() {
+	t.standing.Lock()
+	t.over = true
+	t.standing.Unlock()
 	n := t.neighbour
 	n.letGo(t.at, 0)
 	_ = n.say(&note{Kind: noteRetire, Here: t.at.here.note(), There: t.at.there.note()}, nil, -1)

@@ -24,7 +24,7 @@ func (q *QueuePair) volley(list []driver.Request) int {
 	var v visit
 	v.q, v.peer, v.request, v.total = q, me.peer, &list[0], uint64(list[0].Span.Length)
 	v.target = me.find(list[0].Remote.Key)
-	n, named := v.reach(list, me.budget)
+	n, bytes, named := v.reach(list)
 	if n < 2 || v.peer.neighbour != nil && v.target.stale() || v.isFragile() {
 		return 0
 	}
@@ -34,6 +34,7 @@ func (q *QueuePair) volley(list []driver.Request) int {
 	v.mark = me.peer.gate.enter(me.left)
 	v.pause(pauseEntered)
 	if v.admitted() == arrived && v.target.allows(driver.RemoteWrite) {
+		me.budget -= bytes
 		n = v.fire(list[:n])
 	} else {
 		n = 0 // the first one finds out why
@@ -58,17 +59,18 @@ func isShort(r *driver.Request) bool {
 	return r.Op == driver.OpWrite && r.Span.Length-1 < volleyWrite && len(r.More) == 0 && r.After.Count == 0
 }
 
-// reach returns how many requests of list a volley to the target can have, with budget bytes at most, and what they write
-// to.
-func (v *visit) reach(list []driver.Request, budget uint64) (n int, named stretch) {
+// reach returns how many requests of list a volley to the target can have within the budget, how many bytes they have, and
+// what they write to.
+func (v *visit) reach(list []driver.Request) (n int, bytes uint64, named stretch) {
 	if v.target == nil {
-		return 0, named
+		return 0, 0, named
 	}
+	budget := v.q.requester.budget
 	key, low, high := list[0].Remote.Key, ^uint64(0), uint64(0)
 	for n < len(list) {
 		r := &list[n]
 		at, length := r.Remote.Address, uint64(r.Span.Length)
-		if r.Remote.Key != key || !isShort(r) || length > budget || !v.target.contains(at, length) {
+		if r.Remote.Key != key || !isShort(r) || bytes+length > budget || !v.target.contains(at, length) {
 			break
 		}
 		from, to := min(low, at), max(high, at+length)
@@ -76,10 +78,10 @@ func (v *visit) reach(list []driver.Request, budget uint64) (n int, named stretc
 			break
 		}
 		low, high = from, to
-		budget -= length
+		bytes += length
 		n++
 	}
-	return n, stretch{v.target.localKey, low - v.target.base, high - low}
+	return n, bytes, stretch{v.target.localKey, low - v.target.base, high - low}
 }
 
 // fire writes, and returns how many requests it has carried out: all, or those before one whose own span is bad.
@@ -97,7 +99,6 @@ func (v *visit) fire(list []driver.Request) int {
 			return i
 		}
 		n := uint64(r.Span.Length)
-		v.q.requester.budget -= n
 		dst, src := v.target.slice(r.Remote.Address, n), local.slice(r.Span.Address, n)
 		if n == wordSize && aligned(dst) {
 			atomic.StoreUint64(word(dst), loadWord(src))
