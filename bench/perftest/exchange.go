@@ -43,6 +43,9 @@ func (t talk) cards(ctx context.Context, mine connect.Card, said note) (theirs c
 	if mine.Note, err = json.Marshal(said); err != nil {
 		return theirs, heard, err
 	}
+	if ctx.Err() != nil {
+		return theirs, heard, ctx.Err() // a swap would break the session, which can still say why
+	}
 	ctx, cancel := context.WithTimeout(ctx, stepTime)
 	defer cancel()
 	if theirs, err = t.exchange.Swap(ctx, mine); err != nil {
