@@ -2,9 +2,22 @@ package soft
 
 import (
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/verbs/driver"
 )
+
+// until polls the host until something is so.
+func (i *intruder) until(what string, so func() bool) {
+	i.t.Helper()
+	for end := time.Now().Add(tolerance); !so(); i.h.poll() {
+		if time.Now().After(end) {
+			i.t.Fatalf("never: %s", what)
+		}
+	}
+}
 
 // TestRouseAfterClose: who is late to wake the owner of a closed queue writes to nobody else's descriptor.
 func TestRouseAfterClose(t *testing.T) {
@@ -26,4 +39,33 @@ func TestRouseAfterClose(t *testing.T) {
 		return
 	}
 	t.Skip("somebody else has got the descriptor")
+}
+
+// TestNextReachesSleeper: what was found to be due while the owner was about to sleep is not slept through.
+func TestNextReachesSleeper(t *testing.T) {
+	h := newHostWith(t, Config{Name: t.Name(), Lanes: TCP, PeerTimeout: 10 * tolerance})
+	i := intrude(t, h, 4, func(c *driver.QueueConfig) { c.ReceiverWait = 50 * time.Millisecond })
+	post(t, i.q, driver.Request{Tag: 1, Op: driver.OpSend})
+	next, _, _, err := h.cq.attend()
+	ok(t, err)
+	i.say(header{op: frameNotReady}, 0)
+	for heard := false; !heard; {
+		h.cq.mu.Lock()
+		h.cq.serve() // as the attendant does
+		heard = i.q.wire == nil || i.q.wire.starving
+		h.cq.mu.Unlock()
+	}
+	woken := make(chan struct{})
+	go func() {
+		defer close(woken)
+		h.cq.doze(next)
+	}()
+	select {
+	case <-woken:
+	case <-time.After(tolerance):
+		t.Error("the owner sleeps for ever")
+		h.cq.Wake()
+		<-woken
+	}
+	h.expect(1, driver.OpSend, driver.ReceiverNotReady)
 }
