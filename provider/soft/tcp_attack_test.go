@@ -19,6 +19,20 @@ func (i *intruder) until(what string, so func() bool) {
 	}
 }
 
+// TestPingsPassWhoLeaves: a connection that only waits for the peer to have heard a refusal does not answer for others.
+func TestPingsPassWhoLeaves(t *testing.T) {
+	h := newHostWith(t, Config{Name: t.Name(), Lanes: TCP, PeerTimeout: 400 * time.Millisecond})
+	refused, other := intrude(t, h, 4), intrude(t, h, 4)
+	refused.say(header{op: frameOp(driver.OpRead), total: 8}, 0)
+	refused.until("it is refused", func() bool { return refused.q.wire == nil })
+	for range 4 {
+		if got := other.hear(); got.op != framePing {
+			t.Fatalf("frame %d, want a ping", got.op)
+		}
+		other.say(header{op: framePong}, 0)
+	}
+}
+
 // TestRouseAfterClose: who is late to wake the owner of a closed queue writes to nobody else's descriptor.
 func TestRouseAfterClose(t *testing.T) {
 	p, err := newPoller()
