@@ -1,11 +1,15 @@
 package soft
 
 import (
+	"crypto/tls"
+	"io"
+	"net"
 	"testing"
 	"time"
 
 	"golang.org/x/sys/unix"
 
+	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
@@ -82,4 +86,61 @@ func TestNextReachesSleeper(t *testing.T) {
 		<-woken
 	}
 	h.expect(1, driver.OpSend, driver.ReceiverNotReady)
+}
+
+// held is a connection whose writes can be held back, to be sent together.
+type held struct {
+	net.Conn
+	hold bool
+	kept []byte
+}
+
+func (h *held) Write(b []byte) (int, error) {
+	if h.hold {
+		h.kept = append(h.kept, b...)
+		return len(b), nil
+	}
+	return h.Conn.Write(b)
+}
+
+// TestTLSHearsWhatCameWithTheAnswer: package tls may have read it already, so that the kernel does not report it.
+func TestTLSHearsWhatCameWithTheAnswer(t *testing.T) {
+	a := newAuthority(t)
+	h := newHostWith(t, Config{Name: t.Name(), Lanes: TCP, TLS: a.config(t, a), PeerTimeout: 10 * tolerance})
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ok(t, err)
+	defer listener.Close()
+	for n := range uint32(few + 2) {
+		q := h.pair()
+		peer := address{process: 1, lifeName: lifeName{^identity(0), n + 1, 1}, tcp: listener.Addr().String()}
+		ok(t, q.Connect(connectTag, driver.Address(peer.String())))
+		raw, err := listener.Accept()
+		ok(t, err)
+		defer raw.Close()
+		_ = raw.SetDeadline(time.Now().Add(tolerance))
+		below := &held{Conn: raw}
+		c := tls.Server(below, mutualTLS(a.config(t, a)))
+		_, err = readHello(c)
+		ok(t, err)
+		below.hold = true
+		_, err = c.Write(answerText(4, nil))
+		ok(t, err)
+		ping := make([]byte, headerSize)
+		(&header{op: framePing}).put(ping)
+		_, err = c.Write(ping)
+		ok(t, err)
+		_, err = raw.Write(below.kept)
+		ok(t, err)
+		h.expect(connectTag, driver.OpConnect, driver.OK)
+		pong := make(chan error, 1)
+		go func() {
+			_, err := io.ReadFull(c, ping)
+			pong <- err
+		}()
+		for end := clock.Real.Now().Add(tolerance / 2); len(pong) == 0 && clock.Real.Now() < end; h.poll() {
+		}
+		if len(pong) == 0 || ping[0] != byte(framePong) {
+			t.Fatalf("connection %d: no answer to what came with the answer", n)
+		}
+	}
 }
