@@ -88,9 +88,10 @@ func (a *attendant) run() {
 			a.listens = now.Add(a.device.config.PeerTimeout / 8)
 		}
 		if now >= tick {
-			busy := a.lookRound()
-			tick = now.Add(attendEvery)
-			a.resting.Store(!busy)
+			a.resting.Store(true) // before it looks: who comes back meanwhile ends the rest
+			if tick = now.Add(attendEvery); a.lookRound() {
+				a.resting.Store(false)
+			}
 		} else {
 			a.serveCalling()
 		}

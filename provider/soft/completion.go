@@ -33,6 +33,7 @@ type CompletionQueue struct {
 	busy   []*QueuePair // with something unfinished, each once
 	fences []fence      // changes of memory access that wait for visitors
 	next   clock.Time   // when the last turn wanted another: soon, a deadline, or clock.Never
+	known  clock.Time   // the same, as the owner knows it when it waits
 
 	ready readySet // the summary is the peers', the rest is guarded by mu
 	sleep sleeper

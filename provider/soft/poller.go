@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"syscall"
 	"time"
 	"unsafe"
@@ -28,6 +29,8 @@ type poller struct {
 	set    int // epoll, of sockets
 	bed    int // epoll, of set, while somebody sleeps, and of event
 	event  int // eventfd: who writes to it wakes the owner
+	waking sync.Mutex
+	shut   bool // the event descriptor may be somebody else's by now; guarded by waking
 	file   *os.File
 	raw    syscall.RawConn
 	ready  func(uintptr) bool // kept, because a method value would be allocated at every sleep
@@ -93,6 +96,9 @@ func (p *poller) make() (err error) {
 // close frees the descriptors. Nobody sleeps here any more.
 func (p *poller) close() {
 	p.closeWires()
+	p.waking.Lock()
+	defer p.waking.Unlock()
+	p.shut = true
 	for _, fd := range []int{p.set, p.event} {
 		if fd >= 0 {
 			_ = unix.Close(fd)
@@ -219,8 +225,13 @@ func (p *poller) relax() {
 	}
 }
 
-// rouse wakes the owner. Any goroutine may call it.
+// rouse wakes the owner. Any goroutine may call it, also one that is late.
 func (p *poller) rouse() {
+	p.waking.Lock()
+	defer p.waking.Unlock()
+	if p.shut {
+		return
+	}
 	var one [8]byte
 	binary.NativeEndian.PutUint64(one[:], 1)
 	_, _ = unix.Write(p.event, one[:])

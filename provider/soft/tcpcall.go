@@ -46,7 +46,8 @@ func (c *tcpCall) connect(q *QueuePair, l *life) error {
 	if err != nil {
 		return err
 	}
-	w := &wire{q: q, life: l, poller: p, pipe: s, fd: fd, depth: int(c.depth)}
+	// Package tls may hold what came together with the answer: the kernel does not report that.
+	w := &wire{q: q, life: l, poller: p, pipe: s, fd: fd, depth: int(c.depth), legible: true}
 	if err := w.begin(c.party); err != nil {
 		s.close()
 		return err

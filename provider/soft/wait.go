@@ -125,6 +125,7 @@ func (c *CompletionQueue) attend() (next clock.Time, found bool, sockets traffic
 	}
 	c.work()
 	next, found = c.next, c.done.count() > 0
+	c.known = next
 	if p := c.sleep.poller.Load(); p != nil {
 		sockets = p.awake()
 	}
@@ -132,10 +133,11 @@ func (c *CompletionQueue) attend() (next clock.Time, found bool, sockets traffic
 	return next, found, sockets, nil
 }
 
-// wakeForDone tells the owner about completions that the device's goroutine has found for it. The owner may spin or
-// sleep in Wait, with its last look at the completions behind it.
+// wakeForDone tells the owner about completions that the device's goroutine has found for it, or that there is something
+// to do earlier than it knows. The owner may spin or sleep in Wait, with its last look at them behind it.
 func (c *CompletionQueue) wakeForDone() {
-	if c.done.count() > 0 {
+	if c.done.count() > 0 || c.next < c.known {
+		c.known = c.next
 		c.sleep.wake()
 	}
 }

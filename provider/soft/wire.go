@@ -177,6 +177,7 @@ func (q *QueuePair) hangUp() {
 	}
 	w.leaving = true
 	w.poller.leaving++
+	w.party.remove(w) // it sends no pings any more
 	w.until = clock.Real.Now().Add(q.device.config.PeerTimeout)
 	w.linger()
 }
@@ -210,8 +211,9 @@ func (w *wire) close() {
 	w.block(false)
 	if w.leaving {
 		w.poller.leaving--
+	} else {
+		w.party.remove(w)
 	}
 	w.poller.remove(w)
-	w.party.remove(w)
 	w.pipe.close()
 }

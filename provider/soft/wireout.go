@@ -21,7 +21,7 @@ type outgoing struct {
 
 // send writes what there is to write, up to a quantum, and says when to come again even if the socket does not call.
 func (w *wire) send() clock.Time {
-	if w.mute || w.blocked {
+	if w.mute || w.blocked || w.life.phase() != phaseReady { // what was under way on a broken life may be flushed already
 		return clock.Never
 	}
 	if w.block(!w.pipe.clean()); w.blocked {
@@ -139,7 +139,10 @@ func (g *gathering) goOn() bool {
 	var from pieces
 	bulky := out.from == fromRequest && out.length > 0
 	if bulky && !g.openRequest(&from) {
-		return false
+		if !g.w.rewind {
+			return false
+		}
+		from = pieces{here: g.w.poller.zeros()} // the peer drops it
 	}
 	copy(g.b.write(len(out.front)), out.front)
 	f := g.b.begin(out.frame)
@@ -149,6 +152,7 @@ func (g *gathering) goOn() bool {
 		g.addBulk(f, &from)
 		g.passRequest(f.bulk)
 	case out.from == fromRequest:
+		g.countRead(driver.Op(out.op))
 		g.request++
 		g.offset = 0
 	case out.from == fromAnswer:

@@ -105,9 +105,7 @@ func (g *gathering) addRequest(entry *waiting) bool {
 	} else {
 		h.describe(r)
 	}
-	if r.Op == driver.OpRead || r.Op.IsAtomic() {
-		g.reads++
-	}
+	g.countRead(r.Op)
 	if h.length <= shortPayload {
 		from.readShort(g.begin(&h, fromRequest, int(h.length)))
 		g.request++
@@ -119,6 +117,13 @@ func (g *gathering) addRequest(entry *waiting) bool {
 	g.addBulk(f, &from)
 	g.passRequest(f.bulk)
 	return true
+}
+
+// countRead counts a request that a Fence waits for.
+func (g *gathering) countRead(op driver.Op) {
+	if op == driver.OpRead || op.IsAtomic() {
+		g.reads++
+	}
 }
 
 // describe fills in what the first frame of a request says about it.
@@ -283,6 +288,10 @@ func (w *wire) acknowledge(ack uint32) bool {
 	n := ack - w.acked
 	if n > uint32(w.sent) {
 		w.violate("it acknowledges %d requests, %d were sent", n, w.sent)
+		return false
+	}
+	if n > 0 && (w.starving || w.rewind) {
+		w.violate("it acknowledges request %d, which it has sent back", w.acked)
 		return false
 	}
 	for range n {
