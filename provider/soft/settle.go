@@ -55,6 +55,9 @@ func (q *QueuePair) reap(l *life) {
 			q.spoiled(l, a.slot)
 			return
 		}
+		if a.status != driver.OK && q.wire != nil && l.phase() == phaseReady {
+			break // the peer must hear of it first; then the wire breaks the life, and both are seen together
+		}
 		done := q.cq.report(q.pool.source, q.pool.tags[a.slot], q.number, a.op, a.status)
 		done.Bytes, done.Imm = a.length, a.imm
 		if a.status != driver.OK && l.breakTo(phaseFailed) {

@@ -3,6 +3,7 @@ package soft
 import (
 	"crypto/tls"
 	"io"
+	"math/rand/v2"
 	"net"
 	"syscall"
 	"testing"
@@ -298,8 +299,174 @@ func TestTLSHearsWhatCameWithTheAnswer(t *testing.T) {
 		}()
 		for end := clock.Real.Now().Add(tolerance / 2); len(pong) == 0 && clock.Real.Now() < end; h.poll() {
 		}
-		if len(pong) == 0 || ping[0] != byte(framePong) {
+		if len(pong) == 0 {
 			t.Fatalf("connection %d: no answer to what came with the answer", n)
 		}
+		if err := <-pong; err != nil || ping[0] != byte(framePong) {
+			t.Fatalf("connection %d: got frame %d, %v", n, ping[0], err)
+		}
 	}
+}
+
+// TestSpoiledWhileBlocked: the peer hears that its message could not be received, though there was no room to say so, and
+// the owner sees the error and the state together.
+func TestSpoiledWhileBlocked(t *testing.T) {
+	h := newHostWith(t, Config{Name: t.Name(), Lanes: TCP, PeerTimeout: 10 * tolerance})
+	m := h.memory(64, 0)
+	i := intrude(t, h, 4)
+	receive(t, i.q, driver.Receive{Tag: 1, Span: span(m, 0, 8)})
+	n := i.narrowed(0)
+	w := i.q.wire
+	i.say(header{op: frameOp(driver.OpSend), length: 16, total: 16}, 16)
+	i.until("the message has come", func() bool { return w.in.refused })
+	for range 10 {
+		i.h.poll()
+	}
+	if len(h.kept) > 0 && i.q.State() != driver.Error {
+		t.Errorf("got %+v in state %v", h.kept[0], i.q.State())
+	}
+	n.room = 1 << 20
+	if got := i.hear(); got.op != frameNak || got.status != driver.RemoteInvalid {
+		t.Fatalf("frame %d with status %v, want a refusal", got.op, got.status)
+	}
+	h.expect(1, driver.OpReceive, driver.LocalLength)
+	if i.q.State() != driver.Error {
+		t.Errorf("the state is %v", i.q.State())
+	}
+}
+
+// trickle is a pipe that moves few bytes at a time, cut anywhere.
+type trickle struct {
+	pipe
+	random *rand.Rand
+	parts  [64]iovec
+}
+
+func (r *trickle) cut(list []iovec) []iovec {
+	most := uint64(1) << r.random.IntN(17)
+	room := 1 + r.random.Uint64N(most)
+	n := 0
+	for _, v := range list {
+		if v.length = min(v.length, room); v.length == 0 {
+			continue
+		}
+		room -= v.length
+		r.parts[n] = v
+		n++
+	}
+	return r.parts[:n]
+}
+
+func (r *trickle) readv(into []iovec) (int, syscall.Errno)  { return r.pipe.readv(r.cut(into)) }
+func (r *trickle) writev(from []iovec) (int, syscall.Errno) { return r.pipe.writev(r.cut(from)) }
+
+// TestCutAnywhere: whatever the sockets take and give at a time, in both directions at once, with Sends that find no
+// receive, and over the end of the sequence numbers, requests take effect in their order and once.
+func TestCutAnywhere(t *testing.T) {
+	l := newLinkOn(t, Config{Name: t.Name(), Lanes: TCP, PeerTimeout: time.Hour}) // no ping comes before the numbers are set
+	random := rand.New(rand.NewPCG(1, 2))
+	for _, q := range []*QueuePair{l.qa, l.qb} {
+		w := q.wire
+		w.pipe = &trickle{pipe: w.pipe, random: random}
+		w.acked, w.in.expected, w.out.ack = 1<<32-100, 1<<32-100, 1<<32-100
+	}
+	one := &crossing{h: l.a, q: l.qa, peer: l.qb, here: l.mema, there: l.memb}
+	two := &crossing{h: l.b, q: l.qb, peer: l.qa, here: l.memb, there: l.mema}
+	for range 60 {
+		size := []int{1, 8, 15, 100, 256, 257, 300, 5000, 70000}[random.IntN(9)]
+		one.post(t, size)
+		two.post(t, size)
+		for range random.IntN(60) { // the receives come late
+			l.a.poll()
+			l.b.poll()
+		}
+		one.receive(t)
+		two.receive(t)
+		for end := time.Now().Add(tolerance); len(l.a.kept) < crossed || len(l.b.kept) < crossed; {
+			l.a.poll()
+			l.b.poll()
+			if time.Now().After(end) {
+				t.Fatalf("stuck: got %+v and %+v", l.a.kept, l.b.kept)
+			}
+		}
+		one.check(t, size)
+		two.check(t, size)
+	}
+}
+
+// crossing is one direction of TestCutAnywhere. Both memories have the same parts, each of a step: what is received, what
+// is read, what is written to the peer, what the peer writes here, counters and what was counted.
+type crossing struct {
+	h           *host
+	q, peer     *QueuePair
+	here, there *Memory
+	round       byte
+}
+
+const (
+	step    = 128 << 10
+	crossed = 7
+)
+
+func (c *crossing) post(t *testing.T, size int) {
+	t.Helper()
+	c.round++
+	content := c.here.Region().Bytes
+	paint(content[2*step:][:size], c.round)
+	post(t, c.q,
+		driver.Request{Tag: 1, Op: driver.OpSend, Span: span(c.here, 2*step, size)},
+		driver.Request{Tag: 2, Op: driver.OpRead, Span: span(c.here, step, size), Remote: remote(c.there, 3*step, size)},
+		driver.Request{Tag: 3, Op: driver.OpWrite, Flags: driver.Fence, Span: span(c.here, 2*step, size), Remote: remote(c.there, 3*step, size)},
+		driver.Request{Tag: 4, Op: driver.OpFetchAdd, Span: span(c.here, 5*step, 8), Remote: remote(c.there, 4*step, 8), Swap: 1},
+		driver.Request{Tag: 5, Op: driver.OpSend, Flags: driver.Inline, Span: span(c.here, 2*step, min(size, 64))})
+}
+
+func (c *crossing) receive(t *testing.T) {
+	t.Helper()
+	receive(t, c.q, driver.Receive{Tag: 6, Span: span(c.here, 0, 1000), More: []driver.Span{span(c.here, 1000, step-1000)}})
+	for range 3 {
+		c.h.poll()
+	}
+	receive(t, c.q, driver.Receive{Tag: 7, Span: span(c.here, 6*step, 64)})
+}
+
+func (c *crossing) check(t *testing.T, size int) {
+	t.Helper()
+	got := map[driver.Tag]bool{}
+	for _, done := range c.h.kept {
+		if got[done.Tag] = true; done.Status != driver.OK {
+			t.Fatalf("got %+v", done)
+		}
+	}
+	if c.h.kept = nil; len(got) != crossed {
+		t.Fatalf("got %v", got)
+	}
+	b := c.here.Region().Bytes
+	for part, want := range map[int]byte{0: c.round, 3: c.round} {
+		if i := differs(b[part*step:][:size], want); i >= 0 {
+			t.Fatalf("round %d: %d bytes in part %d differ from %d on", c.round, size, part, i)
+		}
+	}
+	if c.round > 1 && b[step] != c.round-1 {
+		t.Fatalf("round %d has read %d", c.round, b[step])
+	}
+	if b[4*step] != c.round || b[5*step] != c.round-1 {
+		t.Fatalf("round %d: counted to %d, after %d", c.round, b[4*step], b[5*step])
+	}
+}
+
+func paint(b []byte, round byte) {
+	for i := range b {
+		b[i] = round + byte(i*7)
+	}
+}
+
+// differs returns the first byte that paint would not have put there, or -1.
+func differs(b []byte, round byte) int {
+	for i := range b {
+		if b[i] != round+byte(i*7) {
+			return i
+		}
+	}
+	return -1
 }
