@@ -110,8 +110,9 @@ func (a *attendant) lookRound() (busy bool) {
 	a.refresh()
 	for i := len(a.queues) - 1; i >= 0; i-- {
 		q := a.queues[i]
-		if !q.queue.mu.TryLock() { // the owner is there
-			q.absent, busy = false, true
+		if !q.queue.mu.TryLock() {
+			a.ownerIsThere(q)
+			busy = true
 			continue
 		}
 		busy = a.lookAt(q) || busy
@@ -154,6 +155,13 @@ func (a *attendant) lookAt(q *attended) (busy bool) {
 	return !asleep || !still // who sleeps now and then would call all the time
 }
 
+// ownerIsThere leaves a queue to its owner, who has just been seen at work. An owner that polls has the lock nearly all the
+// time, and if the attendant were still called, every message would wake a thread.
+func (a *attendant) ownerIsThere(q *attended) {
+	q.absent = false
+	a.watch(q, q.queue.sleep.poller.Load(), false)
+}
+
 // watch has the attendant called, or not, when the queue's sockets have something.
 func (a *attendant) watch(q *attended, p *poller, want bool) {
 	if q.watched == want {
@@ -164,6 +172,11 @@ func (a *attendant) watch(q *attended, p *poller, want bool) {
 		op = unix.EPOLL_CTL_ADD
 	}
 	slot := int32(slices.Index(a.queues, q))
+	p.waking.Lock()
+	defer p.waking.Unlock()
+	if p.shut {
+		return
+	}
 	if watchFD(a.set.set, op, p.set, unix.EPOLLIN, slot) == nil {
 		q.watched = want
 	}
@@ -173,7 +186,11 @@ func (a *attendant) watch(q *attended, p *poller, want bool) {
 // is back, the queue is not listened to before the next look round.
 func (a *attendant) serveCalling() {
 	for _, q := range a.queues {
-		if !q.watched || !q.queue.mu.TryLock() {
+		if !q.watched {
+			continue
+		}
+		if !q.queue.mu.TryLock() {
+			a.ownerIsThere(q)
 			continue
 		}
 		if c := q.queue; c.gone == nil {
