@@ -3,6 +3,7 @@ package connect
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"strings"
@@ -167,22 +168,35 @@ func TestCancel(t *testing.T) {
 }
 
 func TestNobodyListens(t *testing.T) {
-	path := socketPath(t)
-	closed := listenFor(t, "127.0.0.1:0", Options{})
-	if err := closed.Close(); err != nil {
-		t.Error(err)
-	}
-	for address, want := range map[string]error{"unix:" + path: syscall.ENOENT, closed.Address(): syscall.ECONNREFUSED} {
+	for address, want := range map[string]error{"unix:" + socketPath(t): syscall.ENOENT, deafPort(t): syscall.ECONNREFUSED} {
 		_, err := Dial(testContext(t), address, Options{})
 		if !errors.Is(err, want) {
 			t.Errorf("dial %s: %v", address, err)
 		}
 		mustContain(t, err, address, "start the other end first")
-		_, err = Dial(context.Background(), address, Options{Wait: true, Timeout: 20 * time.Millisecond})
+		_, err = Dial(context.Background(), address, Options{Wait: true, Timeout: 500 * time.Millisecond})
 		if !errors.Is(err, want) || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("dial and wait %s: %v", address, err)
 		}
 	}
+}
+
+// deafPort returns an address that is taken, so that nobody else can listen there, and at which nobody listens.
+func deafPort(t *testing.T) string {
+	t.Helper()
+	fd, err := syscall.Socket(syscall.AF_INET, syscall.SOCK_STREAM|syscall.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = syscall.Close(fd) })
+	if err := syscall.Bind(fd, &syscall.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}); err != nil {
+		t.Fatal(err)
+	}
+	name, err := syscall.Getsockname(fd)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("127.0.0.1:%d", name.(*syscall.SockaddrInet4).Port)
 }
 
 func TestWaitForTheListener(t *testing.T) {
