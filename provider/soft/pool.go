@@ -46,8 +46,8 @@ type pool struct {
 
 	// Allocated with the first receive, or when a peer of another process is to see them.
 	slots []slot
-	spans []driver.Span // further spans of slot i from i*(maxSpans-1)
-	posts []uint32      // ring of slots in posting order
+	spans []driver.Span   // further spans of slot i from i*(maxSpans-1)
+	posts []atomic.Uint32 // ring of slots in posting order. A taker that is late may look while the owner posts
 	refs  poolRefs
 
 	// holders is the owner, and every tie whose other side may still look at the pool. The last one to drop it frees it.
@@ -119,7 +119,7 @@ func (p *pool) drop() {
 func (p *pool) release() {
 	give[slot](p.arena, p.refs.slots, p.depth)
 	give[driver.Span](p.arena, p.refs.spans, p.depth*(p.maxSpans-1))
-	give[uint32](p.arena, p.refs.posts, p.ringSize())
+	give[atomic.Uint32](p.arena, p.refs.posts, p.ringSize())
 	give[poolWords](p.arena, p.refs.words, 1)
 }
 
@@ -150,7 +150,8 @@ func (p *pool) post(r *driver.Receive) {
 	copy(p.spans[int(n)*(p.maxSpans-1):], r.More)
 	s.claim.Store(s.claim.Load()&^claimTaker + claimTaker + 1) // the next turn, nobody's
 	at := p.count & uint64(len(p.posts)-1)
-	p.posts[at], p.line[at] = n, n
+	p.posts[at].Store(n)
+	p.line[at] = n
 	p.count++
 	p.posted.Store(p.count)
 }
@@ -171,7 +172,7 @@ func (p *pool) take(taker uint32, g *gate, mark uint64) (uint32, bool) {
 		if at >= p.posted.Load() {
 			return 0, false
 		}
-		n := p.posts[at&uint64(len(p.posts)-1)]
+		n := p.posts[at&uint64(len(p.posts)-1)].Load()
 		if int(n) >= len(p.slots) {
 			return 0, false // another process has spoiled it
 		}

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"runtime"
+	"sync/atomic"
 	"weak"
 
 	"golang.org/x/sys/unix"
@@ -48,7 +49,7 @@ func (n *neighbour) see(in noteWithFD) (*life, error) {
 	l.pool.poolWords = seeOnly[poolWords](&s, d.Pool)
 	l.pool.slots = seeAll[slot](&s, d.Slots, uint64(d.Depth))
 	l.pool.spans = seeAll[driver.Span](&s, d.Spans, uint64(d.Depth)*uint64(d.MaxSpans-1))
-	l.pool.posts = seeAll[uint32](&s, d.Posts, uint64(d.PostsLength))
+	l.pool.posts = seeAll[atomic.Uint32](&s, d.Posts, uint64(d.PostsLength))
 	if s.err != nil {
 		return nil, s.err
 	}
