@@ -28,7 +28,11 @@ type note struct {
 }
 
 // stepTime bounds a round. Both sides come to it at about the same time; filling and comparing memory is between.
-const stepTime = 30 * time.Second
+// Who has failed only wants to say so: the peer may well be what is gone.
+const (
+	stepTime   = 30 * time.Second
+	failedTime = 2 * time.Second
+)
 
 // talk is a side's end of the exchange.
 type talk struct{ exchange Exchange }
@@ -46,7 +50,7 @@ func (t talk) cards(ctx context.Context, mine connect.Card, said note) (theirs c
 	if ctx.Err() != nil {
 		return theirs, heard, ctx.Err() // a swap would break the session, which can still say why
 	}
-	ctx, cancel := context.WithTimeout(ctx, stepTime)
+	ctx, cancel := context.WithTimeout(ctx, said.patience())
 	defer cancel()
 	if theirs, err = t.exchange.Swap(ctx, mine); err != nil {
 		return theirs, heard, lastWord(err)
@@ -58,6 +62,14 @@ func (t talk) cards(ctx context.Context, mine connect.Card, said note) (theirs c
 		return theirs, heard, fmt.Errorf("the peer: %s", heard.Failed)
 	}
 	return theirs, heard, nil
+}
+
+// patience is how long a round with this note may take.
+func (n *note) patience() time.Duration {
+	if n.Failed != "" {
+		return failedTime
+	}
+	return stepTime
 }
 
 // lastWord leaves of an error what the peer said when it gave up, if it did: in which round does not matter then.
