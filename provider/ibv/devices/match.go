@@ -10,7 +10,7 @@ import (
 )
 
 // MaxGIDs is how many GIDs an end offers its peer at most.
-const MaxGIDs = 64
+const MaxGIDs = 16
 
 // ErrNoMatch is what Match fails with.
 var ErrNoMatch = errors.New("the two ends have no kind of address in common")
