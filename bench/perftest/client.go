@@ -8,12 +8,14 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/internal/units"
 )
 
 // Client measures what a plan says.
 type Client struct {
 	Side
-	Plan   Plan
+	Plan   Plan                     // when it runs, without the sizes that a device does not take
+	Cut    func(most units.Size)    // is told if sizes were left out, and up to which there are; nil: nobody is
 	Begin  func(index int, run Run) // is told when a run begins; nil: nobody is
 	Report func(Result)             // is given each result when it is there; required
 }
@@ -27,9 +29,11 @@ func (c *Client) Run(ctx context.Context) error {
 	sig := &signals{}
 	late, end := watchContext(ctx, sig, farewellTime)
 	defer end()
-	if _, err := (talk{c.Exchange}).round(late, "plan", note{Plan: &c.Plan}); err != nil {
+	theirs, err := talk{c.Exchange}.round(late, "plan", c.limits(&c.Plan))
+	if err != nil {
 		return both(ctx.Err(), err)
 	}
+	c.cut(theirs)
 	e, err := c.join(late, &c.Plan, sig)
 	if err != nil {
 		return both(ctx.Err(), err)
@@ -39,6 +43,15 @@ func (c *Client) Run(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	return both(err, e.close())
+}
+
+// cut leaves out what a device does not take.
+func (c *Client) cut(theirs note) {
+	before := len(c.Plan.Sizes)
+	most := c.Plan.cut(c.limits(nil), theirs)
+	if len(c.Plan.Sizes) < before && c.Cut != nil {
+		c.Cut(most)
+	}
 }
 
 func (c *Client) runs(ctx context.Context, e *end, sig *signals) error {
