@@ -1,10 +1,11 @@
 // Command softroce runs a command on a real RDMA device, on a machine that has none: in a virtual machine whose kernel has
-// Soft-RoCE.
+// Soft-RoCE, or in two with a wire between them.
 //
 //	softroce [flags] -- COMMAND [ARGUMENT...]
+//	softroce [flags] --tests FILE
 //
-// The exit status is the command's; 125 if there was no machine to run it, 124 if its time was up, 130 after Ctrl-C, 2 for
-// wrong usage. See README.md.
+// The exit status is the command's, with two machines the higher one; a command that a signal ended has 128 and its
+// number. 124 means that the time was up, 125 that there was no machine, 2 wrong usage. README.md says more.
 package main
 
 import (
@@ -12,11 +13,8 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"os"
-	"os/signal"
-	"path/filepath"
-	"strings"
-	"syscall"
 	"time"
 
 	"github.com/weft-fabric/weft/rig/softroce/machine"
@@ -24,58 +22,102 @@ import (
 
 // Exit statuses that are not the command's.
 const (
+	exitFailed  = 1
 	exitUsage   = 2
 	exitTimeout = 124
 	exitBroken  = 125
 	exitSignal  = 128 // and the signal's number
 )
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	ctx, stop := untilSignal()
+	status := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+	stop()
+	os.Exit(status)
+}
 
-var errTimeout = errors.New("its time was up")
+// settings is what the command line says.
+type settings struct {
+	machine machine.Config
+	timeout time.Duration
+	tests   string // a file that lists tests, instead of a command
+	inside  string // a file with jobs: we are in the guest
+	verbose bool
+}
 
-func run(args []string) int {
-	config := machine.Config{Stdout: os.Stdout, Stderr: os.Stderr, Env: environment()}
+var errUsage = errors.New("wrong usage")
+
+// parse reads the command line.
+func parse(args []string, out, errs io.Writer) (settings, error) {
+	s := settings{machine: machine.Config{Stdout: out, Stderr: errs, Log: errs, Env: environment(os.Environ())}}
 	flags := flag.NewFlagSet("softroce", flag.ContinueOnError)
-	timeout := flags.Duration("timeout", 10*time.Minute, "end the machines after this time")
-	flags.IntVar(&config.Machines, "machines", 1, "how many machines, 1 or 2 with a wire between them")
-	flags.IntVar(&config.CPUs, "cpus", 2, "processors of a machine")
-	flags.IntVar(&config.MemoryMiB, "memory", 2048, "memory of a machine, in MiB")
+	flags.SetOutput(errs)
+	flags.Usage = func() {
+		fmt.Fprintln(errs, "usage: softroce [flags] -- COMMAND [ARGUMENT...]\n       softroce [flags] --tests FILE")
+		flags.PrintDefaults()
+	}
+	flags.DurationVar(&s.timeout, "timeout", 10*time.Minute, "end the machines after this time")
+	flags.IntVar(&s.machine.Machines, "machines", 1, "1, or 2 with a wire between them")
+	flags.IntVar(&s.machine.CPUs, "cpus", 2, "processors of a machine")
+	flags.IntVar(&s.machine.MemoryMiB, "memory", 2048, "memory of a machine, in MiB")
+	flags.StringVar(&s.tests, "tests", "", "run the tests that this file lists")
+	flags.StringVar(&s.inside, "inside", "", "for the guest's side of --tests")
+	flags.BoolVar(&s.verbose, "verbose", false, "with --tests: show all that the tests write")
 	if err := flags.Parse(args); err != nil {
-		return exitUsage
+		return s, fmt.Errorf("%w: %w", errUsage, err)
 	}
-	config.Command = flags.Args()
-	config.Folder, _ = os.Getwd()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	ctx, cancel := context.WithTimeoutCause(ctx, *timeout, errTimeout)
+	s.machine.Command = flags.Args()
+	if isCommand := flags.NArg() > 0; isCommand == (s.tests != "" || s.inside != "") {
+		return s, fmt.Errorf("%w: give it either a command or --tests FILE; --help says more", errUsage)
+	}
+	var err error
+	s.machine.Folder, err = os.Getwd()
+	return s, err
+}
+
+// run carries out one command line and returns the exit status.
+func run(ctx context.Context, args []string, out, errs io.Writer) int {
+	s, err := parse(args, out, errs)
+	if errors.Is(err, flag.ErrHelp) {
+		return 0
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, s.timeout, errTimeout)
 	defer cancel()
-	base, _ := os.UserCacheDir()
-	kernel, err := machine.Fetch(ctx, filepath.Join(base, "weft", "softroce"), os.Stderr)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "softroce:", err)
-		return exitBroken
+	status := 0
+	switch {
+	case err != nil:
+	case s.inside != "":
+		status, err = runInside(ctx, s.inside, out, errs)
+	case s.tests != "":
+		status, err = runTests(ctx, s)
+	default:
+		status, err = runCommand(ctx, s)
 	}
-	status, err := machine.Run(ctx, kernel, config)
-	if errors.Is(err, errTimeout) {
-		fmt.Fprintln(os.Stderr, "softroce:", err)
-		return exitTimeout
-	}
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "softroce:", err)
-		return exitBroken
+		fmt.Fprintf(errs, "softroce: %v\n", err)
+		return exitStatus(err)
 	}
 	return status
 }
 
-// environment is what the guest's command gets of ours.
-func environment() []string {
-	var env []string
-	for _, entry := range os.Environ() {
-		name, _, _ := strings.Cut(entry, "=")
-		if name == "PATH" || name == "HOME" || name == "CI" || strings.HasPrefix(name, "WEFT_") || strings.HasPrefix(name, "GO") {
-			env = append(env, entry)
-		}
+func runCommand(ctx context.Context, s settings) (int, error) {
+	kernel, err := fetchKernel(ctx, s.machine.Log)
+	if err != nil {
+		return 0, err
 	}
-	return env
+	return machine.Run(ctx, kernel, s.machine)
+}
+
+// exitStatus translates an error of ours.
+func exitStatus(err error) int {
+	var came signalError
+	switch {
+	case errors.As(err, &came):
+		return exitSignal + int(came.number)
+	case errors.Is(err, errTimeout):
+		return exitTimeout
+	case errors.Is(err, errUsage):
+		return exitUsage
+	}
+	return exitBroken
 }

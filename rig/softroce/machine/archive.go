@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
 )
 
 // archive writes a cpio archive in the "newc" format, which the kernel unpacks as its first file system.
@@ -22,6 +23,15 @@ func (a *archive) add(name string, mode fs.FileMode, data []byte) {
 	}
 	a.entries++
 	a.write(name, kind|int(mode.Perm()), data)
+}
+
+// addFile writes a copy of a file of the host.
+func (a *archive) addFile(name string, mode fs.FileMode, source string) {
+	data, err := os.ReadFile(source)
+	if err != nil && a.err == nil {
+		a.err = err
+	}
+	a.add(name, mode, data)
 }
 
 // close writes the mark of the end, and returns the first error.

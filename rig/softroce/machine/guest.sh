@@ -1,6 +1,9 @@
 # The second step of a guest: it stands in the host's files, and makes the RDMA device. The variables are set by the host.
-set -e
 . /run/command.sh # variables, and a function named command_line
+path=$PATH
+PATH=/usr/sbin:/usr/bin:/sbin:/bin
+set -e
+trap 'echo "softroce: the guest cannot make its RDMA device" >&2; exit 125' EXIT
 hostname "weft$WEFT_MACHINE"
 printf '127.0.0.1 localhost\n10.9.0.1 weft1\n10.9.0.2 weft2\n' >/etc/hosts
 ulimit -l unlimited
@@ -22,5 +25,7 @@ for _ in $(seq 100); do
 		grep -qi ffff:0a09 /sys/class/infiniband/rxe0/ports/1/gids/*; then break; fi
 	sleep 0.05
 done
+trap - EXIT
 set +e
+PATH=$path
 command_line

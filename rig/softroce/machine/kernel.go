@@ -24,6 +24,7 @@ type Kernel struct {
 	Version string   // as in "6.1.0-54-amd64"
 	image   string   // file
 	modules []string // files, in the order in which they have to be loaded
+	shell   string   // file, of the host
 }
 
 // ErrUnavailable says that this machine cannot have a kernel or boot one: something is missing, or cannot be fetched.
@@ -40,17 +41,15 @@ func Fetch(ctx context.Context, cache string, progress io.Writer) (Kernel, error
 		return Kernel{}, fmt.Errorf("lock the cache: %w", err)
 	}
 	defer unlock()
-	if kernel, ok := newest(cache); ok {
-		return kernel, nil
-	}
-	if err := fetch(ctx, cache, progress); err != nil {
-		return Kernel{}, fmt.Errorf("%w: fetch a kernel: %w", ErrUnavailable, err)
-	}
 	kernel, ok := newest(cache)
 	if !ok {
-		return Kernel{}, fmt.Errorf("%w: the kernel is not in %s, where it was put", ErrUnavailable, cache)
+		if err := fetch(ctx, cache, progress); err != nil {
+			return Kernel{}, fmt.Errorf("%w: fetch a kernel: %w", ErrUnavailable, err)
+		}
+		kernel, _ = newest(cache)
 	}
-	return kernel, nil
+	kernel.shell, err = findShell()
+	return kernel, err
 }
 
 // suffix tells folders of the cache apart that were made for other modules.

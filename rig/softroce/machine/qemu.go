@@ -32,7 +32,7 @@ func qemu(kernel Kernel, initrd string, number int, config Config) *exec.Cmd {
 			"-device", fmt.Sprintf("virtio-net-pci,netdev=wire,romfile=,mac=52:54:00:00:00:%02x", number))
 	}
 	cmd := exec.Command("qemu-system-x86_64", args...)
-	cmd.Stderr = config.Stderr
+	cmd.Stderr = config.Log
 	// A group of its own keeps Ctrl-C for us, who end the machine; and should we be killed, it dies too.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	return cmd

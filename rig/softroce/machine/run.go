@@ -24,6 +24,7 @@ type Config struct {
 	MemoryMiB int       // of each machine
 	Stdout    io.Writer // of one machine; with two, of both, each line behind the machine's number
 	Stderr    io.Writer
+	Log       io.Writer // what the machines themselves have to say, as the complaints of their kernels
 }
 
 // Limits of a config.
@@ -68,6 +69,7 @@ func Run(ctx context.Context, kernel Kernel, config Config) (status int, err err
 	defer os.RemoveAll(folder)
 	var writing sync.Mutex
 	config.Stdout, config.Stderr = shared{config.Stdout, &writing}, shared{config.Stderr, &writing}
+	config.Log = shared{config.Log, &writing}
 	runtime.LockOSThread() // a machine dies with the thread that started it
 	defer runtime.UnlockOSThread()
 	guests, err := startAll(kernel, folder, config)
@@ -77,7 +79,7 @@ func Run(ctx context.Context, kernel Kernel, config Config) (status int, err err
 	for _, g := range guests {
 		g.end()
 	}
-	complain(config.Stderr, guests)
+	complain(config.Log, guests)
 	return status, err
 }
 
