@@ -43,7 +43,7 @@ test-roce: build ## the tests that need a real RDMA device, on Soft-RoCE in virt
 	@scripts/need gcc gcc libc6-dev
 	@scripts/need --all $(ROCE) || true # the rig says what that means
 	$(GO) build -buildvcs=false -o bin/softroce ./rig/softroce
-	bin/softroce --timeout $(ROCE_TIMEOUT) --tests rig/softroce/tests.list
+	GO='$(GO)' bin/softroce --timeout $(ROCE_TIMEOUT) --tests rig/softroce/tests.list
 
 test-long: ## long variants (WEFT_LONG=1), everything with -race, all fuzz targets
 	@scripts/need gcc gcc libc6-dev

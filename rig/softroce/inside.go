@@ -20,11 +20,11 @@ func runInside(ctx context.Context, plan string, out, errs io.Writer) (int, erro
 	if err != nil {
 		return 0, err
 	}
-	meet, err := meeting(ctx, os.Getenv("WEFT_MACHINE"), os.Getenv("WEFT_PEER"))
+	meet, err := meeting(ctx, os.Getenv("WEFT_MACHINE"), os.Getenv("WEFT_ADDRESS"), os.Getenv("WEFT_PEER"))
 	if err != nil {
 		return 0, err
 	}
-	defer meet.Close()
+	defer func() { _ = meet.Close() }()
 	worst := 0
 	for _, j := range jobs {
 		if err := meet.await(); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -38,7 +39,7 @@ func build(ctx context.Context, list []entry, root, folder string) ([]job, error
 }
 
 func buildOne(ctx context.Context, pkg, root, binary string) error {
-	cmd := exec.CommandContext(ctx, "go", "test", "-c", "-o", binary, pkg)
+	cmd := exec.CommandContext(ctx, cmp.Or(os.Getenv("GO"), "go"), "test", "-c", "-o", binary, pkg)
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "CGO_ENABLED=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%w\n%s", err, out)

@@ -70,6 +70,9 @@ func parse(args []string, out, errs io.Writer) (settings, error) {
 	if isCommand := flags.NArg() > 0; isCommand == (s.tests != "" || s.inside != "") {
 		return s, fmt.Errorf("%w: give it either a command or --tests FILE; --help says more", errUsage)
 	}
+	if err := s.machine.Validate(); err != nil {
+		return s, fmt.Errorf("%w: %w", errUsage, err)
+	}
 	var err error
 	s.machine.Folder, err = os.Getwd()
 	return s, err

@@ -16,14 +16,14 @@ const (
 )
 
 // meeting connects to the other machine: the first listens, the second calls until it is heard.
-func meeting(ctx context.Context, machine, peer string) (*meet, error) {
+func meeting(ctx context.Context, machine, address, peer string) (*meet, error) {
 	if peer == "" {
 		return &meet{}, nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, meetingTime)
 	defer cancel()
 	if machine == "1" {
-		return acceptMeeting(ctx)
+		return acceptMeeting(ctx, address)
 	}
 	for {
 		conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(peer, meetingPort))
@@ -38,12 +38,12 @@ func meeting(ctx context.Context, machine, peer string) (*meet, error) {
 	}
 }
 
-func acceptMeeting(ctx context.Context) (*meet, error) {
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", ":"+meetingPort)
+func acceptMeeting(ctx context.Context, address string) (*meet, error) {
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(address, meetingPort))
 	if err != nil {
 		return nil, fmt.Errorf("meet the other machine: %w", err)
 	}
-	defer listener.Close()
+	defer func() { _ = listener.Close() }()
 	if deadline, ok := ctx.Deadline(); ok {
 		_ = listener.(*net.TCPListener).SetDeadline(deadline) // it is open, so it can have one
 	}

@@ -53,7 +53,7 @@ func runBoot(ctx context.Context, s settings, kernel machine.Kernel, list []entr
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	jobs, err := build(ctx, list, s.machine.Folder, folder)
 	if err != nil {
 		return 0, err

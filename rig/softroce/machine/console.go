@@ -16,7 +16,7 @@ const maxConsole = 16 << 10
 
 // runRead reads until the machine has ended.
 func (c *console) runRead(from *os.File) {
-	defer from.Close()
+	defer func() { _ = from.Close() }()
 	_, _ = io.Copy(c, from) // a pipe's error is its end
 }
 

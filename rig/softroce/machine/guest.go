@@ -32,7 +32,7 @@ func (g *guest) writeInitrd(name string, kernel Kernel, config Config) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	env := append(config.Env[:len(config.Env):len(config.Env)], variables(g.number, config.Machines)...)
 	if err := writeInitrd(f, kernel, g.mark, script(config.Folder, env, config.Command)); err != nil {
 		return err

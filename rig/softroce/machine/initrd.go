@@ -43,7 +43,7 @@ func findShell() (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("look at %s: %w", file, err)
 	}
-	defer program.Close()
+	defer func() { _ = program.Close() }()
 	if program.Section(".interp") != nil {
 		return "", fmt.Errorf("%w: %s needs shared libraries; install busybox-static", ErrUnavailable, file)
 	}

@@ -84,7 +84,7 @@ func fetch(ctx context.Context, cache string, progress io.Writer) error {
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(work)
+	defer func() { _ = os.RemoveAll(work) }()
 	name, err := packageName(ctx)
 	if err != nil {
 		return err

@@ -35,10 +35,9 @@ const (
 	maxMemoryMiB = 64 << 10
 )
 
-func (c Config) validate() error {
+// Validate says what is wrong with the numbers.
+func (c Config) Validate() error {
 	switch {
-	case len(c.Command) == 0:
-		return errors.New("there is no command to run")
 	case c.Machines < 1 || c.Machines > maxMachines:
 		return fmt.Errorf("%d machines: one or two are possible", c.Machines)
 	case c.CPUs < 1 || c.CPUs > maxCPUs:
@@ -56,8 +55,11 @@ func (c Config) validate() error {
 // The command finds these variables: WEFT_ROCE, the device's name; WEFT_MACHINES; WEFT_MACHINE, from 1; WEFT_ADDRESS, this
 // machine's; WEFT_PEER, the other's, if there is one.
 func Run(ctx context.Context, kernel Kernel, config Config) (status int, err error) {
-	if err := config.validate(); err != nil {
+	if err := config.Validate(); err != nil {
 		return 0, err
+	}
+	if len(config.Command) == 0 {
+		return 0, errors.New("there is no command to run")
 	}
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
 		return 0, fmt.Errorf("%w: qemu-system-x86_64 is missing; install qemu-system-x86", ErrUnavailable)
@@ -66,7 +68,7 @@ func Run(ctx context.Context, kernel Kernel, config Config) (status int, err err
 	if err != nil {
 		return 0, err
 	}
-	defer os.RemoveAll(folder)
+	defer func() { _ = os.RemoveAll(folder) }()
 	var writing sync.Mutex
 	config.Stdout, config.Stderr = shared{config.Stdout, &writing}, shared{config.Stderr, &writing}
 	config.Log = shared{config.Log, &writing}

@@ -27,7 +27,7 @@ func newStream(to io.Writer, mark string) *stream {
 // runRead reads until the machine has ended, also behind the status: a machine that cannot write would stand still, and its
 // peer with it.
 func (s *stream) runRead(from *os.File) {
-	defer from.Close()
+	defer func() { _ = from.Close() }()
 	_, err := io.Copy(s, from)
 	if err == nil {
 		err = errNoStatus
