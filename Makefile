@@ -16,7 +16,7 @@ TIMEOUT ?= 4m
 FUZZ    ?= 30s
 
 # What a virtual machine with Soft-RoCE is made of, and what runs in it.
-ROCE         := qemu-system-x86 busybox-static kmod iproute2 \
+ROCE         := qemu-system-x86 busybox-static kmod xz-utils iproute2 \
                 rdma-core ibverbs-providers ibverbs-utils perftest libibverbs-dev
 ROCE_TIMEOUT ?= 8m
 

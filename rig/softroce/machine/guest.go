@@ -1,6 +1,7 @@
 package machine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -26,18 +27,18 @@ func newGuest(number int, config Config) *guest {
 	return &guest{number: number, mark: mark, out: newStream(out, mark), err: newStream(err, mark)}
 }
 
-// writeInitrd writes the file that the machine starts from.
-func (g *guest) writeInitrd(name string, kernel Kernel, config Config) error {
-	f, err := os.Create(name)
+// initrd returns the file that the machine starts from. It has no name any more, so nobody has to remove it.
+func (g *guest) initrd(kernel Kernel, config Config) (*os.File, error) {
+	f, err := os.CreateTemp("", "softroce-")
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer func() { _ = f.Close() }()
 	env := append(config.Env[:len(config.Env):len(config.Env)], variables(g.number, config.Machines)...)
-	if err := writeInitrd(f, kernel, g.mark, script(config.Folder, env, config.Command)); err != nil {
-		return err
+	err = writeInitrd(f, kernel, g.mark, script(config.Folder, env, config.Command))
+	if err := errors.Join(err, os.Remove(f.Name())); err != nil {
+		return nil, errors.Join(err, f.Close())
 	}
-	return f.Close()
+	return f, nil
 }
 
 // variables tell a command where it is.
@@ -53,13 +54,13 @@ func variables(number, machines int) []string {
 }
 
 // start starts the machine and the goroutines that read from it. They end with the machine; end waits for them.
-func (g *guest) start(cmd *exec.Cmd, wire *os.File) error {
+func (g *guest) start(cmd *exec.Cmd, initrd, wire *os.File) error {
 	theirs, ours, err := pipes(3)
 	if err != nil {
 		return err
 	}
 	defer closeAll(theirs)
-	cmd.ExtraFiles = theirs
+	cmd.ExtraFiles = append(theirs, initrd) // in the order of the descriptors' constants
 	if wire != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, wire)
 	}

@@ -52,9 +52,10 @@ func Fetch(ctx context.Context, cache string, progress io.Writer) (Kernel, error
 	return kernel, err
 }
 
-// suffix tells folders of the cache apart that were made for other modules.
+// suffix tells folders of the cache apart that were made for other modules, or by other rules.
 func suffix() string {
-	return fmt.Sprintf("+%08x", crc32.ChecksumIEEE([]byte(strings.Join(wanted, " "))))
+	const rules = "2"
+	return fmt.Sprintf("+%08x", crc32.ChecksumIEEE([]byte(rules+strings.Join(wanted, " "))))
 }
 
 // newest returns the kernel that the cache got last.
@@ -66,7 +67,7 @@ func newest(cache string) (Kernel, bool) {
 	folder := slices.MaxFunc(folders, func(a, b string) int { return made(a).Compare(made(b)) })
 	modules, _ := filepath.Glob(filepath.Join(folder, "*.ko")) // numbered in their order
 	version := strings.TrimSuffix(filepath.Base(folder), suffix())
-	return Kernel{Version: version, image: filepath.Join(folder, "vmlinuz"), modules: modules}, true
+	return Kernel{Version: version, image: filepath.Join(folder, "kernel"), modules: modules}, true
 }
 
 // made is when a folder was made; one that cannot be looked at is the oldest.
@@ -138,7 +139,11 @@ func pick(ctx context.Context, work, version, to string) error {
 		return err
 	}
 	tree := filepath.Join(work, "tree")
-	if err := os.Rename(filepath.Join(tree, "boot", "vmlinuz-"+version), filepath.Join(to, "vmlinuz")); err != nil {
+	image := filepath.Join(to, "kernel")
+	if err := os.Rename(filepath.Join(tree, "boot", "vmlinuz-"+version), image); err != nil {
+		return err
+	}
+	if err := unpack(ctx, image); err != nil {
 		return err
 	}
 	if _, err := tool(ctx, "", "depmod", "-b", tree, version); err != nil {

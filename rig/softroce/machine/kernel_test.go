@@ -2,6 +2,7 @@ package machine
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"io"
 	"os"
@@ -105,6 +106,52 @@ func TestFetchTogether(t *testing.T) {
 	if asked, _ := os.ReadFile(filepath.Join(tools, "asked")); strings.Count(string(asked), "asked") != 1 {
 		t.Errorf("apt was asked: %q", asked)
 	}
+}
+
+// image makes a kernel image whose program is packed.
+func image(packed []byte) []byte {
+	data := make([]byte, 1024+512) // of which 512 are the first of two sectors
+	copy(data[0x202:], "HdrS")
+	data[0x1f1] = 1
+	binary.LittleEndian.PutUint32(data[0x248:], 512)
+	return append(data, packed...)
+}
+
+func TestUnpack(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "kernel")
+	unpacked := func(data []byte) []byte {
+		if err := os.WriteFile(file, data, 0o644); err != nil {
+			t.Fatal(err)
+		}
+		if err := unpack(t.Context(), file); err != nil {
+			t.Error(err)
+		}
+		data, _ = os.ReadFile(file)
+		return data
+	}
+	for _, odd := range [][]byte{{}, []byte("short"), image(nil), image([]byte("\xfd7zXZ\x00broken"))} {
+		if got := unpacked(odd); !bytes.Equal(got, odd) {
+			t.Errorf("%d bytes that it cannot understand became %d", len(odd), len(got))
+		}
+	}
+	cmd := exec.Command("xz", "--check=crc32")
+	cmd.Stdin = strings.NewReader("\x7fELF program")
+	packed, err := cmd.Output()
+	if err != nil {
+		t.Skipf("there is no xz: %v", err)
+	}
+	if got := unpacked(image(append(packed, "size"...))); string(got) != "\x7fELF program" {
+		t.Errorf("it became %q", got)
+	}
+}
+
+func FuzzPayload(f *testing.F) {
+	f.Add(image([]byte("x")))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if got := payload(data); !bytes.HasSuffix(data, got) {
+			t.Error("it is not the end of the image")
+		}
+	})
 }
 
 func TestModuleFiles(t *testing.T) {

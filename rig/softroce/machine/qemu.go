@@ -11,16 +11,17 @@ const (
 	fdOut     = 3 + iota // what the command writes to standard output
 	fdErr                // and to standard error
 	fdConsole            // what the kernel says
+	fdInitrd             // the file that the guest starts from
 	fdWire               // a socket to the other machine, if there are two
 )
 
 // qemu returns the program that is a machine, not started. Hardware acceleration is not used: where it is offered it need
 // not work, and software emulation is fast enough.
-func qemu(kernel Kernel, initrd string, number int, config Config) *exec.Cmd {
+func qemu(kernel Kernel, number int, config Config) *exec.Cmd {
 	args := []string{
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-sandbox", "on",
 		"-accel", "tcg,thread=multi", "-cpu", "max", "-smp", fmt.Sprint(config.CPUs), "-m", fmt.Sprint(config.MemoryMiB),
-		"-kernel", kernel.image, "-initrd", initrd, "-append", kernelLine,
+		"-kernel", kernel.image, "-initrd", fmt.Sprintf("/proc/self/fd/%d", fdInitrd), "-append", kernelLine,
 		"-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
 		"-device", "virtio-serial-pci",
 	}

@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -64,17 +63,12 @@ func Run(ctx context.Context, kernel Kernel, config Config) (status int, err err
 	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
 		return 0, fmt.Errorf("%w: qemu-system-x86_64 is missing; install qemu-system-x86", ErrUnavailable)
 	}
-	folder, err := os.MkdirTemp("", "softroce-")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
 	var writing sync.Mutex
 	config.Stdout, config.Stderr = shared{config.Stdout, &writing}, shared{config.Stderr, &writing}
 	config.Log = shared{config.Log, &writing}
 	runtime.LockOSThread() // a machine dies with the thread that started it
 	defer runtime.UnlockOSThread()
-	guests, err := startAll(kernel, folder, config)
+	guests, err := startAll(kernel, config)
 	if err == nil {
 		status, err = await(ctx, guests)
 	}
@@ -86,7 +80,7 @@ func Run(ctx context.Context, kernel Kernel, config Config) (status int, err err
 }
 
 // startAll starts the machines. If it fails, those that it returns have been started.
-func startAll(kernel Kernel, folder string, config Config) (guests []*guest, err error) {
+func startAll(kernel Kernel, config Config) (guests []*guest, err error) {
 	wire, err := newWire(config.Machines)
 	if err != nil {
 		return nil, fmt.Errorf("make the wire: %w", err)
@@ -94,11 +88,13 @@ func startAll(kernel Kernel, folder string, config Config) (guests []*guest, err
 	defer closeAll(wire)
 	for number := 1; number <= config.Machines; number++ {
 		g := newGuest(number, config)
-		initrd := filepath.Join(folder, fmt.Sprintf("initrd%d", number))
-		if err := g.writeInitrd(initrd, kernel, config); err != nil {
-			return guests, err
+		initrd, err := g.initrd(kernel, config)
+		if err != nil {
+			return guests, fmt.Errorf("make the initrd: %w", err)
 		}
-		if err := g.start(qemu(kernel, initrd, number, config), wire[number-1]); err != nil {
+		err = g.start(qemu(kernel, number, config), initrd, wire[number-1])
+		_ = initrd.Close() // the machine has its own descriptor
+		if err != nil {
 			return guests, fmt.Errorf("start machine %d: %w", number, err)
 		}
 		guests = append(guests, g)
