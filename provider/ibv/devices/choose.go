@@ -127,7 +127,7 @@ func refuseUnknown(list []Device, name string, number int) error {
 
 // Usable returns the GIDs by which a connection can be made.
 func (p Port) Usable() []GID {
-	return slices.DeleteFunc(slices.Clone(p.GIDs), func(g GID) bool { return !g.Local || g.Kind == KindRoCEv1 })
+	return slices.DeleteFunc(slices.Clone(p.GIDs), func(g GID) bool { return !g.Local || !g.reachable() })
 }
 
 func (p Port) has(kind Kind) bool {

@@ -123,6 +123,8 @@ func TestRefusals(t *testing.T) {
 	f.device("bare", "eth2", active, slow)
 	f.gid("bare", 0, "fe80::2", "IB/RoCE v1", "eth2")
 	f.gid("bare", 1, "fe80::2", "RoCE v2", "eth2")
+	f.device("loop", "lo", active, slow)
+	f.gid("loop", 0, "::ffff:127.0.0.1", "RoCE v2", "lo")
 	f.device("old", "eth3", active, slow)
 	f.gid("old", 0, "::ffff:10.0.0.3", "IB/RoCE v1", "eth3")
 	f.device("far", "eth4", active, slow)
@@ -137,7 +139,7 @@ func TestRefusals(t *testing.T) {
 	f.write("class/infiniband/nofile/node_type", "1: CA")
 	f.port("nofile", 1, "Ethernet", active, fast)
 	f.write("class/infiniband/noport/node_type", "1: CA")
-	list := f.list("eth1", "eth2", "eth3 10.0.0.3/24", "eth4 172.17.0.2/16", "eth6")
+	list := f.list("eth1", "eth2", "eth3 10.0.0.3/24", "eth4 172.17.0.2/16", "eth6", "lo 127.0.0.1/8")
 	for _, c := range []struct {
 		want   string
 		reason error
@@ -150,12 +152,13 @@ func TestRefusals(t *testing.T) {
 		{"../rxe0", ErrSyntax, "write it as"},
 		{"a b", ErrSyntax, "write it as"},
 		{strings.Repeat("x", 64), ErrSyntax, "write it as"},
-		{"mlx9_9", ErrUnknownDevice, "there is no RDMA device mlx9_9: there are bare, down, far, gone, ib, iwarp, nofile, noport, old"},
+		{"mlx9_9", ErrUnknownDevice, "there is no RDMA device mlx9_9: there are bare, down, far, gone, ib, iwarp, loop, nofile, noport, old"},
 		{"down:2", ErrUnknownPort, "down has no port 2: its ports are 1 to 1"},
 		{"noport", ErrUnknownPort, "noport has no port: reload its driver"},
 		{"down", ErrPortDown, "down:1 is DOWN (the wire: LinkUp): ip link set eth1 up, or plug in its cable"},
 		{"ib", ErrPortDown, "ib:1 is INIT (the wire: LinkUp): it waits for a subnet manager"},
-		{"bare", ErrNoGID, "bare:1 has no RoCE v2 GID with an IP address: give its interface one (ip addr add ADDRESS/24 dev eth2); rdma link"},
+		{"bare", ErrNoGID, "bare:1 has no RoCE v2 GID with an IP address that peers could reach: give its interface one (ip addr add ADDRESS/24 dev eth2); rdma link"},
+		{"loop", ErrNoGID, "loop:1 has no RoCE v2 GID with an IP address that peers could reach"},
 		{"old", ErrOnlyRoCEv1, "old:1 has RoCE v1 only: switch it to RoCE v2"},
 		{"far", ErrNamespace, "far:1 has GIDs only of an interface (eth4) that is not in this network namespace: run with the host's network"},
 		{"gone", ErrNamespace, "gone:1 has GIDs only of an interface (eth5)"},

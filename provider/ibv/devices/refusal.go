@@ -72,14 +72,14 @@ func (d Device) refuseGIDs(p Port) error {
 		return &Refusal{ErrOnlyRoCEv1, name + " has RoCE v1 only",
 			fmt.Sprintf("switch it to RoCE v2 (cma_roce_mode -d %s -p %d -m 2, or the vendor's tool)", d.Name, p.Number)}
 	}
-	return &Refusal{ErrNoGID, name + " has no RoCE v2 GID with an IP address",
+	return &Refusal{ErrNoGID, name + " has no RoCE v2 GID with an IP address that peers could reach",
 		fmt.Sprintf("give its interface one (ip addr add ADDRESS/24 dev %s); rdma link shows which interface it is", link)}
 }
 
 // foreign reports whether somebody else's network namespace has the address. Link-local ones do not tell: a port has one
 // without any configuration.
 func (g GID) foreign() bool {
-	return g.Kind == KindRoCEv2 && !g.Local && (g.MTU == 0 || g.family() != familyLinkLocal)
+	return g.reachable() && !g.Local && (g.MTU == 0 || g.family() != familyLinkLocal)
 }
 
 // refuseAll joins why each of several ports cannot be used; the first reason stands for all.
