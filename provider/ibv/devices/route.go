@@ -32,6 +32,9 @@ func RouteTo(to, source netip.Addr) (Route, error) {
 	if err != nil {
 		return Route{}, fmt.Errorf("%w to %v: %w", ErrRoute, to, err)
 	}
+	if !route.Source.IsValid() {
+		route.Source = source // the kernel does not repeat it
+	}
 	if i, err := net.InterfaceByIndex(index); err == nil {
 		route.Link = i.Name
 	}

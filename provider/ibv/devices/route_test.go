@@ -16,6 +16,13 @@ func TestRouteToLoopback(t *testing.T) {
 	}
 }
 
+func TestRouteFromASource(t *testing.T) {
+	source := netip.MustParseAddr("127.0.0.7")
+	if route, err := RouteTo(netip.MustParseAddr("127.0.0.1"), source); err != nil || route.Source != source {
+		t.Errorf("%+v, %v", route, err)
+	}
+}
+
 // What this machine has not cannot be the source of a packet.
 func TestNoRoute(t *testing.T) {
 	for _, to := range []string{"255.255.255.255", "198.51.100.1"} {
