@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"golang.org/x/sys/unix"
 
@@ -85,35 +84,4 @@ func (v rdmaView) examineMTU() finding {
 	}
 	f.Text += fmt.Sprintf(", as %s has an MTU of %d", gid.Link, gid.MTU)
 	return f.but(warning, fmt.Sprintf("large messages are faster with 4096: ip link set %s mtu %d or more, on both hosts and all switches between", gid.Link, linkMTU))
-}
-
-// examineLoss says what is known about packets that are lost when the network is full. RoCE goes on, but slowly.
-func (v rdmaView) examineLoss() finding {
-	const name = "PFC and ECN"
-	link := v.choice.GIDs[0].Link
-	switch {
-	case v.choice.Port.LinkLayer == devices.InfiniBand:
-		return good(name, "not needed: InfiniBand does not lose packets")
-	case v.choice.Device.Driver == "rxe":
-		return good(name, "not for Soft-RoCE: its packets are the kernel's UDP")
-	}
-	text := "cannot be seen from here, and the switches matter, too: look at dcb pfc show dev %[1]s (or mlnx_qos -i %[1]s)"
-	if on, known := v.ecnPriorities(link); known {
-		text = fmt.Sprintf("ECN is on for %d of 8 priorities; PFC ", on) + text
-	}
-	return good(name, text, link)
-}
-
-// ecnPriorities counts the priorities for which a mlx5 reacts to marked packets, where its driver tells.
-func (v rdmaView) ecnPriorities(link string) (on int, known bool) {
-	for priority := range 8 {
-		b, err := os.ReadFile(filepath.Join(v.sys, "class/net", link, "ecn/roce_rp/enable", fmt.Sprint(priority)))
-		if err != nil {
-			return 0, false
-		}
-		if len(b) > 0 && b[0] == '1' {
-			on++
-		}
-	}
-	return on, true
 }

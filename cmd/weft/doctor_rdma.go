@@ -15,7 +15,8 @@ import (
 
 // rdmaView is what the doctor sees of RDMA: first what the kernel shows, then what libibverbs makes of it.
 type rdmaView struct {
-	sys      string // /sys
+	sys      string                       // /sys
+	flow     func(link string) priorities // with flow control
 	devices  []devices.Device
 	unlisted error // why the devices are not known
 	choice   devices.Choice
@@ -28,7 +29,7 @@ type rdmaView struct {
 
 // lookAtRDMA looks at this machine. Wanted is a device, as WEFT_DEVICE names it.
 func lookAtRDMA(wanted string) rdmaView {
-	v := rdmaView{sys: "/sys", library: native.Load()}
+	v := rdmaView{sys: "/sys", flow: systemFlow, library: native.Load()}
 	v.devices, v.unlisted = devices.Machine{}.List()
 	v.choice, v.refused = devices.Choose(v.devices, wanted, netip.Addr{})
 	if v.refused != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"net/netip"
 	"os"
@@ -26,7 +27,7 @@ func card() devices.Device {
 
 // viewOf is a machine with one device that works.
 func viewOf(t *testing.T, list ...devices.Device) rdmaView {
-	v := rdmaView{sys: t.TempDir(), devices: list, port: native.PortAttr{Active: true, MTU: 3, Ethernet: true}}
+	v := rdmaView{sys: t.TempDir(), flow: func(string) priorities { return notTold }, devices: list, port: native.PortAttr{Active: true, MTU: 3, Ethernet: true}}
 	for _, module := range []string{"ib_uverbs", "mlx5_ib"} {
 		if err := os.MkdirAll(filepath.Join(v.sys, "module", module), 0o755); err != nil {
 			t.Fatal(err)
@@ -63,7 +64,7 @@ ok chosen: mlx5_0:1: it is the only usable port
 ok device file: /dev/infiniband/uverbs0 can be opened
 ok library: libibverbs.so.1 opens mlx5_0
 warning path MTU: 1024 bytes, as eth2 has an MTU of 1500 (large messages are faster with 4096: ip link set eth2 mtu 4200 or more, on both hosts and all switches between)
-ok PFC and ECN: cannot be seen from here`, "not needed"},
+ok PFC and ECN: on eth2 PFC is unknown, as its driver does not tell; ECN is unknown, as its driver does not tell; what the switches`, "not needed"},
 		"no device": {func(v *rdmaView) { *v = viewOf(t) }, false, `absent devices: none, and none is needed
 ok library: libibverbs.so.1 is there`, "chosen"},
 		"no device, no library": {func(v *rdmaView) { *v = viewOf(t); v.library = without }, false,
@@ -120,20 +121,31 @@ func TestDoctorObeysTheDevice(t *testing.T) {
 	}
 }
 
-func TestDoctorCountsECN(t *testing.T) {
-	v := viewOf(t, card())
-	folder := filepath.Join(v.sys, "class/net/eth2/ecn/roce_rp/enable")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	for priority, on := range strings.Split("0 0 0 1 0 1 0 0", " ") {
-		if err := os.WriteFile(filepath.Join(folder, string(rune('0'+priority))), []byte(on+"\n"), 0o644); err != nil {
-			t.Fatal(err)
+func TestDoctorOnLostPackets(t *testing.T) {
+	for _, c := range []struct {
+		flow priorities
+		ecn  string // of each priority; empty: the driver does not tell
+		want string
+	}{
+		{notTold, "0 0 0 1 0 1 0 0", "ok PFC and ECN: on eth2 PFC is unknown, as its driver does not tell; ECN is on for 2 of 8 priorities; what"},
+		{1, "", "ok PFC and ECN: on eth2 PFC is on for 1 of 8 priorities; ECN is unknown"},
+		{0, "", "ok PFC and ECN: on eth2 PFC is off; ECN is unknown"},
+		{0, "0 0 0 0 0 0 0 0", "warning PFC and ECN: on eth2 PFC is off; ECN is off; what the switches have cannot be seen from here (a full network will lose"},
+	} {
+		v := viewOf(t, card())
+		v.flow = func(string) priorities { return c.flow }
+		for priority, on := range strings.Fields(c.ecn) {
+			folder := filepath.Join(v.sys, "class/net/eth2/ecn/roce_rp/enable")
+			if err := errors.Join(os.MkdirAll(folder, 0o755), os.WriteFile(filepath.Join(folder, fmt.Sprint(priority)), []byte(on+"\n"), 0o644)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text := said([]finding{v.examineLoss()}); !strings.HasPrefix(text, c.want) {
+			t.Errorf("%s, want %s", text, c.want)
 		}
 	}
-	if f := v.examineLoss(); !strings.HasPrefix(f.Text, "ECN is on for 2 of 8 priorities; PFC cannot be seen from here") ||
-		!strings.Contains(f.Text, "dcb pfc show dev eth2") {
-		t.Errorf("%+v", f)
+	if got := systemFlow("lo"); got != notTold {
+		t.Errorf("the loopback interface has flow control: %v", got)
 	}
 }
 

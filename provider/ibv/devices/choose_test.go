@@ -82,8 +82,9 @@ func TestChooseOrdersGIDs(t *testing.T) {
 	f.gid("mlx5_0", 2, "2001:db8::1", "RoCE v2", "eth0")
 	f.gid("mlx5_0", 3, "::ffff:10.0.0.1", "RoCE v2", "eth0")
 	f.gid("mlx5_0", 4, "::ffff:10.7.0.1", "RoCE v2", "eth0.7")
-	f.gid("mlx5_0", 5, "::ffff:10.8.0.1", "RoCE v2", "eth9") // of another container
-	list := f.list("eth0 fe80::1/64 2001:db8::1/64 10.0.0.1/24", "eth0.7 10.7.0.1/24")
+	f.gid("mlx5_0", 5, "::ffff:10.8.0.1", "RoCE v2", "eth9")   // of another container
+	f.gid("mlx5_0", 256, "::ffff:10.0.0.2", "RoCE v2", "eth0") // beyond what a queue pair can name
+	list := f.list("eth0 10.0.0.2/24 fe80::1/64 2001:db8::1/64 10.0.0.1/24", "eth0.7 10.7.0.1/24")
 	for _, c := range []struct {
 		near neighbourhood
 		want string
