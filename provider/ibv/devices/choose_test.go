@@ -36,6 +36,7 @@ func TestChoose(t *testing.T) {
 		{"", near("10.0.1.5", ""), "mlx5_1:1", "it is the way to the other side"},
 		{"", near("10.77.0.1", "eth1"), "mlx5_1:1", "it is the way to the other side"},
 		{"", near("10.1.7.7", ""), "mlx5_2:2", "it is the way to the other side"},
+		{"", near("10.77.0.1", "ib0"), "mlx5_2:2", "it is the way to the other side"},
 		{"", near("192.168.0.1", "wlan0"), "mlx5_2:2", "it is the fastest"},
 		{"mlx5_1", near("10.0.0.7", "eth0"), "mlx5_1:1", "it is the only usable port of what was asked for"},
 		{"mlx5_2", neighbourhood{}, "mlx5_2:2", "it is the only usable port of what was asked for"},
