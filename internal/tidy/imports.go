@@ -41,7 +41,7 @@ func isStandard(path string) bool {
 }
 
 // mayUseC is where Go meets libibverbs.
-var mayUseC = words("provider/ibv")
+var mayUseC = words("provider/ibv/native")
 
 // checkCgo keeps C in one place, so that everything else builds without a C compiler.
 func checkCgo(f *file, report report) {

@@ -76,7 +76,7 @@ func TestImports(t *testing.T) {
 
 func TestCgo(t *testing.T) {
 	testRule(t, []ruleCase{
-		{"provider/ibv/i.go", "/*\nvoid f(void);\nf();\n*/\nimport \"C\"\n", ""},
+		{"provider/ibv/native/i.go", "/*\nvoid f(void);\nf();\n*/\nimport \"C\"\n", ""},
 		{"provider/soft/s.go", `import "C"`, `import "C" outside`},
 	})
 }

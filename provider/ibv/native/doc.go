@@ -1,0 +1,8 @@
+// Package native is libibverbs in Go: one thin function for each verb that Weft uses, and the C memory that work requests and completions
+// lie in. It is the only package that imports "C".
+//
+// The library is loaded at run time ([Load]), with declarations of our own (abi.h), so that building needs no RDMA headers and one binary
+// runs with and without it. A binary built without cgo cannot load it; everything here then fails with [ErrNoCgo].
+//
+// Posting a list and polling a batch are one call into C each. Nothing is allocated, and no Go pointer goes to C, on that path.
+package native
