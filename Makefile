@@ -15,8 +15,13 @@ RACE    := $(patsubst %,./%/...,$(wildcard agent connect internal loop provider 
 TIMEOUT ?= 4m
 FUZZ    ?= 30s
 
+# What a virtual machine with Soft-RoCE is made of, and what runs in it.
+ROCE         := qemu-system-x86 busybox-static kmod xz-utils iproute2 \
+                rdma-core ibverbs-providers ibverbs-utils perftest libibverbs-dev
+ROCE_TIMEOUT ?= 8m
+
 .DEFAULT_GOAL := build
-.PHONY: build static run test test-long fuzz check bench bench-verbs clean help
+.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs clean help
 
 build: ## build bin/weft, which needs only the C library
 	$(BUILD) -o $(BIN) ./cmd/weft
@@ -32,6 +37,13 @@ test: ## what continuous integration runs: vet, all tests, the race detector
 	$(GO) test -timeout $(TIMEOUT) ./...
 	@scripts/need gcc gcc libc6-dev
 	CGO_ENABLED=1 $(GO) test -race -short -timeout $(TIMEOUT) $(RACE)
+	$(MAKE) --no-print-directory test-roce
+
+test-roce: build ## the tests that need a real RDMA device, on Soft-RoCE in virtual machines
+	@scripts/need gcc gcc libc6-dev
+	@scripts/need --all $(ROCE) || true # the rig says what that means
+	$(GO) build -buildvcs=false -o bin/softroce ./rig/softroce
+	GO='$(GO)' bin/softroce --timeout $(ROCE_TIMEOUT) --tests rig/softroce/tests.list
 
 test-long: ## long variants (WEFT_LONG=1), everything with -race, all fuzz targets
 	@scripts/need gcc gcc libc6-dev

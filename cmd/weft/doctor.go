@@ -11,6 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/provider/ibv/devices"
 )
 
 // health is how something is.
@@ -20,6 +22,7 @@ const (
 	ok      health = "ok"
 	warning health = "warning" // works, but not as well as it could
 	problem health = "problem" // something cannot be used
+	absent  health = "absent"  // something is not there, and need not be
 )
 
 // finding is one line of what the doctor says.
@@ -37,6 +40,7 @@ type doctorReport struct {
 	SameHost    choice    `json:"same_host"`
 	AnotherHost choice    `json:"another_host"`
 	Providers   []finding `json:"providers"`
+	RDMA        []finding `json:"rdma"`
 	System      []finding `json:"system"`
 }
 
@@ -55,35 +59,45 @@ func newDoctor() *cobra.Command {
 		Use:   "doctor",
 		Short: "Look at what this machine has, what will be used, and what to fix",
 		Long: `Tries every provider by a real write, looks at the limits and kernel features
-that they need, and says what will be used and why. Each line is ok, a warning
-(it works, but not as well as it could) or a problem, with what to do.
-WEFT_PROVIDER is heeded, as weft perf does.
+that they need, and says what will be used and why. Each line is ok, absent (and
+not needed), a warning (it works, but not as well as it could) or a problem,
+with what to do. WEFT_PROVIDER and WEFT_DEVICE are heeded, as weft perf does.
 
 Exit status 0 if another process can be reached, 1 if none can, 2 if
-WEFT_PROVIDER is not known.`,
+WEFT_PROVIDER or WEFT_DEVICE is not understood.`,
 		Args: noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if asked := os.Getenv("WEFT_PROVIDER"); asked != "" {
-				if _, err := findProvider(asked); err != nil {
-					return usageError{fmt.Errorf("WEFT_PROVIDER %q: %w", asked, err)}
-				}
+			rdma := lookAtRDMA(os.Getenv("WEFT_DEVICE"))
+			if err := checkEnvironment(rdma); err != nil {
+				return usageError{err}
 			}
-			return printDoctor(cmd.OutOrStdout(), examine(cmd.Context()), asJSON)
+			return printDoctor(cmd.OutOrStdout(), examine(cmd.Context(), rdma), asJSON)
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return cmd
 }
 
+// checkEnvironment refuses words that nobody understands.
+func checkEnvironment(rdma rdmaView) error {
+	if asked := os.Getenv("WEFT_PROVIDER"); asked != "" {
+		if _, err := findProvider(asked); err != nil {
+			return fmt.Errorf("WEFT_PROVIDER %q: %w", asked, err)
+		}
+	}
+	if errors.Is(rdma.refused, devices.ErrSyntax) {
+		return fmt.Errorf("WEFT_DEVICE: %w", rdma.refused)
+	}
+	return nil
+}
+
 // examine looks at everything.
-func examine(ctx context.Context) doctorReport {
-	r := doctorReport{Version: version, Providers: examineLanes(ctx)}
+func examine(ctx context.Context, rdma rdmaView) doctorReport {
+	r := doctorReport{Version: version, Providers: examineLanes(ctx, rdma), RDMA: rdma.examine()}
 	r.SameHost, r.AnotherHost = chooseLanes(r.Providers, os.Getenv("WEFT_PROVIDER"))
 	r.Usable = r.SameHost.Provider != "" || r.AnotherHost.Provider != ""
-	devices := rdmaDevices(infinibandFolder)
-	r.Providers = append(r.Providers, examineRDMA(devices))
 	for _, look := range []func() finding{examineKernel, examineCores, examineQuota, examineFiles,
-		func() finding { return examineMemlock(len(devices) > 0) }, examineMemfd, examineUserfault, examineAbstract,
+		func() finding { return examineMemlock(len(rdma.devices) > 0) }, examineMemfd, examineUserfault, examineAbstract,
 		func() finding { return examineLoopback("loopback IPv4", "tcp4", "127.0.0.1:0") },
 		func() finding { return examineLoopback("loopback IPv6", "tcp6", "[::1]:0") }, examineHugePages} {
 		r.System = append(r.System, look())
@@ -107,7 +121,7 @@ func pointAt(providers, system []finding) {
 		fix = "see below: " + strings.Join(wrong, ", ")
 	}
 	for i := range providers {
-		if providers[i].State == problem {
+		if providers[i].State == problem && providers[i].Fix == "" {
 			providers[i].Fix = fix
 		}
 	}
@@ -134,6 +148,8 @@ func printReport(out io.Writer, r doctorReport) error {
 	t.printf("\nWhat will be used\n")
 	printWrapped(t, fmt.Sprintf("  to this host     %-8s ", orNone(r.SameHost.Provider)), r.SameHost.Why)
 	printWrapped(t, fmt.Sprintf("  to another host  %-8s ", orNone(r.AnotherHost.Provider)), r.AnotherHost.Why)
+	t.printf("\nRDMA\n")
+	printFindings(t, r.RDMA)
 	t.printf("\nThe system\n")
 	printFindings(t, r.System)
 	return t.err

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	"github.com/weft-fabric/weft/bench/perftest"
@@ -16,16 +14,25 @@ import (
 const laneTime = 10 * time.Second
 
 // examineLanes tries every lane.
-func examineLanes(ctx context.Context) []finding {
-	var found []finding
+func examineLanes(ctx context.Context, rdma rdmaView) (found []finding) {
 	for _, l := range lanes {
-		f := good(l.name, "%s: a write arrived", l.what)
-		if err := tryLane(ctx, l); err != nil {
-			f = good(l.name, "%s: %v", l.what, err).but(problem, "")
-		}
-		found = append(found, f)
+		found = append(found, examineLane(ctx, l, rdma))
 	}
 	return found
+}
+
+func examineLane(ctx context.Context, l lane, rdma rdmaView) finding {
+	switch unusable := rdma.usable(); {
+	case l.name != "ibv" || unusable == nil:
+	case len(rdma.devices) == 0 && rdma.unlisted == nil:
+		return good(l.name, "%s: no RDMA device, and none is needed", l.what).but(absent, "")
+	default:
+		return good(l.name, "%s: a device is there, but cannot be used", l.what).but(problem, "see RDMA below")
+	}
+	if err := tryLane(ctx, l); err != nil {
+		return good(l.name, "%s: %v", l.what, err).but(problem, "")
+	}
+	return good(l.name, "%s: a write arrived", l.what)
 }
 
 // tryLane writes over a lane from this process to itself, and compares what has arrived.
@@ -80,26 +87,4 @@ func chooseLane(tried []finding, far connect.Reach) choice {
 		}
 	}
 	return choice{"", "no lane that reaches there works"}
-}
-
-// infinibandFolder is where Linux lists RDMA devices.
-const infinibandFolder = "/sys/class/infiniband"
-
-func rdmaDevices(folder string) (names []string) {
-	entries, err := os.ReadDir(folder)
-	if err != nil {
-		return nil // without RDMA the folder is not there
-	}
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names
-}
-
-func examineRDMA(devices []string) finding {
-	if len(devices) == 0 {
-		return good("rdma", "no RDMA device, and none is needed")
-	}
-	return good("rdma", "%s: not used, this build has no libibverbs provider", strings.Join(devices, ", ")).
-		but(warning, "nothing to fix: the software lanes are used")
 }

@@ -100,14 +100,32 @@ func examineMemlock(hardware bool) finding {
 	if err := unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit); err != nil {
 		return good("locked memory", "unknown: %v", err).but(warning, "")
 	}
-	if limit.Cur == unix.RLIM_INFINITY {
+	status, _ := os.ReadFile("/proc/self/status")
+	switch {
+	case limit.Cur == unix.RLIM_INFINITY:
 		return good("locked memory", "unlimited")
+	case mayLock(string(status)):
+		return good("locked memory", "unlimited, by the capability IPC_LOCK")
+	case !hardware:
+		return good("locked memory", "at most %v; only RDMA devices need it", units.Size(limit.Cur))
 	}
-	f := good("locked memory", "at most %v; only RDMA hardware needs it", units.Size(limit.Cur))
-	if hardware && limit.Cur < comfortable {
-		return f.but(warning, "ulimit -l unlimited as root before it starts, or LimitMEMLOCK=infinity in its systemd unit")
+	f := good("locked memory", "at most %v for RDMA; memory that peers may use counts twice", units.Size(limit.Cur))
+	if limit.Cur < comfortable {
+		return f.but(warning, "ulimit -l unlimited as root before it starts, LimitMEMLOCK=infinity in its systemd unit, "+
+			"or the capability IPC_LOCK (docker run --cap-add IPC_LOCK)")
 	}
 	return f
+}
+
+// mayLock reads, in the text of /proc/self/status, whether the process has the capability to lock what it likes.
+func mayLock(status string) bool {
+	for line := range strings.Lines(status) {
+		if digits, found := strings.CutPrefix(line, "CapEff:"); found {
+			capabilities, err := strconv.ParseUint(strings.TrimSpace(digits), 16, 64)
+			return err == nil && capabilities>>unix.CAP_IPC_LOCK&1 == 1
+		}
+	}
+	return false
 }
 
 // examineMemfd tries what shared memory is made of.

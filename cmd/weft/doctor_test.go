@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestDoctor(t *testing.T) {
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d, %s%s", status, out, errs)
 	}
-	for _, want := range []string{"Providers\n", "ok       inproc", "ok       shm", "ok       tcp", "rdma", "What will be used\n", "to this host     shm", "to another host  tcp",
+	for _, want := range []string{"Providers\n", "ok       inproc", "ok       shm", "ok       tcp", "RDMA\n", "library", "What will be used\n", "to this host     shm", "to another host  tcp",
 		"kernel", "cores", "CPU quota", "open files", "locked memory", "memfd and seals", "userfaultfd", "abstract socket", "loopback IPv4",
 		"loopback IPv6", "huge pages"} {
 		if !strings.Contains(out, want) {
@@ -33,12 +34,18 @@ func TestDoctorSpeaksJSON(t *testing.T) {
 	if !r.Usable || r.Version == "" || r.SameHost.Why == "" || r.AnotherHost.Why == "" {
 		t.Errorf("%+v", r)
 	}
-	for _, f := range append(r.Providers, r.System...) {
-		switch {
+	checkFindings(t, slices.Concat(r.Providers, r.RDMA, r.System))
+}
+
+// checkFindings sees to it that each says something, in one line, and what to do if something is wrong.
+func checkFindings(t *testing.T, found []finding) {
+	t.Helper()
+	for _, f := range found {
+		switch wrong := f.State == warning || f.State == problem; {
 		case f.Name == "" || f.Text == "":
 			t.Errorf("an empty finding: %+v", f)
-		case f.State != ok && f.Fix == "", f.State == problem && strings.Contains(f.Text, "\n"):
-			t.Errorf("a finding without a remedy, or of several lines: %+v", f)
+		case wrong != (f.Fix != ""), strings.Contains(f.Text+f.Fix, "\n"):
+			t.Errorf("a finding without a remedy, or with one and well, or of several lines: %+v", f)
 		}
 	}
 }
@@ -84,6 +91,14 @@ func TestChooseLanes(t *testing.T) {
 	}
 }
 
+func TestDoctorRefusesADeviceThatIsNoName(t *testing.T) {
+	t.Setenv("WEFT_DEVICE", "mlx5_0:first")
+	status, out, errs := weft("doctor")
+	if want := `weft: WEFT_DEVICE: "mlx5_0:first" is no RDMA device: write it as mlx5_0`; status != 2 || out != "" || !strings.HasPrefix(errs, want) {
+		t.Errorf("status %d: %s%s", status, out, errs)
+	}
+}
+
 func TestDoctorHeedsTheEnvironment(t *testing.T) {
 	for _, c := range []struct {
 		asked  string
@@ -116,21 +131,6 @@ func TestDoctorPointsAtWhatIsThere(t *testing.T) {
 		if !strings.HasPrefix(providers[0].Fix, c.says) || providers[1].Fix != "" {
 			t.Errorf("%+v: %+v", c.system, providers)
 		}
-	}
-}
-
-func TestRDMADevices(t *testing.T) {
-	folder := t.TempDir()
-	if f := examineRDMA(rdmaDevices(filepath.Join(folder, "none"))); f.State != ok {
-		t.Errorf("without RDMA: %+v", f)
-	}
-	for _, name := range []string{"mlx5_0", "rxe0"} {
-		if err := os.Mkdir(filepath.Join(folder, name), 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if f := examineRDMA(rdmaDevices(folder)); f.State != warning || !strings.Contains(f.Text, "mlx5_0, rxe0") {
-		t.Errorf("with two devices: %+v", f)
 	}
 }
 

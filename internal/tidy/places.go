@@ -7,7 +7,7 @@ import (
 
 // mayStart is where goroutines may live. Each of them has an owner there that waits for it.
 var mayStart = words("loop connect provider/soft/... provider/ibv/... agent ripc resp web",
-	"cmd/... examples/... bench/... simtest/... verbs/verbstest/...")
+	"cmd/... examples/... bench/... rig/... simtest/... verbs/verbstest/...")
 
 // checkGoroutines reports goroutines where none may live: go statements, and the calls that hide one.
 func checkGoroutines(f *file, report report) {

@@ -123,8 +123,8 @@ func testStaleAddress(t *T) {
 	w.qb.reset()
 	w.b.do(Connect{w.qb.id, 1, w.qa.address})
 	t.doesNotConnect("an address from before a Reset", w.qa, stale)
-	if state := w.qb.inspect().State; state == verbs.Ready {
-		t.Fatalf("an end is Ready whose peer has connected to an address from before a Reset")
+	if w.qb.inspect().State == verbs.Ready { // its Connect may complete before its peer's, which then fails
+		w.qb.untilState(verbs.Error)
 	}
 }
 

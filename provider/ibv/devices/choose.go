@@ -18,7 +18,7 @@ type Choice struct {
 }
 
 // String is the port as it is written behind --device.
-func (c Choice) String() string { return fmt.Sprintf("%s:%d", c.Device.Name, c.Port.Number) }
+func (c Choice) String() string { return nameOf(c.Device, c.Port) }
 
 // Choose takes a port out of a list. What is wanted is written mlx5_0:1 (a port), mlx5_0 (a device) or nothing at all.
 // Where that leaves a choice, only ports that can be used are considered: first those by which near is reached, the
@@ -61,7 +61,7 @@ func choose(list []Device, want string, near neighbourhood) (Choice, error) {
 			reasons = append(reasons, err)
 			continue
 		}
-		c.GIDs = near.sort(c.Port.usable())
+		c.GIDs = near.sort(c.Port.Usable())
 		usable = append(usable, c)
 	}
 	if len(usable) == 0 {
@@ -79,7 +79,7 @@ func find(list []Device, want string) ([]Choice, error) {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, refuse(ErrNoDevice, "no RDMA device: plug one in and load its driver, or make a software one (rdma link add rxe0 type rxe netdev eth0)")
+		return nil, &Refusal{ErrNoDevice, "no RDMA device", "plug one in and load its driver, or make a software one (rdma link add rxe0 type rxe netdev eth0)"}
 	}
 	var found []Choice
 	for _, d := range list {
@@ -103,7 +103,7 @@ func parseWant(want string) (name string, number int, err error) {
 	}
 	plain := !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' || r == '/' })
 	if err != nil || withPort && (number < 1 || number > maxPorts || name == "") || !plain || len(name) > maxName {
-		return "", 0, refuse(ErrSyntax, "%.80q is no RDMA device: write it as mlx5_0, or with a port as mlx5_0:1", want)
+		return "", 0, &Refusal{ErrSyntax, fmt.Sprintf("%.80q is no RDMA device", want), "write it as mlx5_0, or with a port as mlx5_0:1"}
 	}
 	return name, number, nil
 }
@@ -117,17 +117,17 @@ func refuseUnknown(list []Device, name string, number int) error {
 		names = append(names, d.Name)
 		switch {
 		case len(d.Ports) == 0 && (d.Name == name || name == ""):
-			return refuse(ErrUnknownPort, "%s has no port: reload its driver", d.Name)
+			return &Refusal{ErrUnknownPort, d.Name + " has no port", "reload its driver"}
 		case d.Name == name:
-			return refuse(ErrUnknownPort, "%s has no port %d: its ports are 1 to %d", name, number, len(d.Ports))
+			return &Refusal{ErrUnknownPort, fmt.Sprintf("%s has no port %d", name, number), fmt.Sprintf("its ports are 1 to %d", len(d.Ports))}
 		}
 	}
-	return refuse(ErrUnknownDevice, "there is no RDMA device %s: there are %s", name, strings.Join(names, ", "))
+	return &Refusal{ErrUnknownDevice, "there is no RDMA device " + name, "there are " + strings.Join(names, ", ")}
 }
 
-// usable are the GIDs by which a connection can be made.
-func (p Port) usable() []GID {
-	return slices.DeleteFunc(slices.Clone(p.GIDs), func(g GID) bool { return !g.Local || g.Kind == KindRoCEv1 })
+// Usable returns the GIDs by which a connection can be made.
+func (p Port) Usable() []GID {
+	return slices.DeleteFunc(slices.Clone(p.GIDs), func(g GID) bool { return !g.Local || !g.reachable() })
 }
 
 func (p Port) has(kind Kind) bool {

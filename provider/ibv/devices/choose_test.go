@@ -36,6 +36,7 @@ func TestChoose(t *testing.T) {
 		{"", near("10.0.1.5", ""), "mlx5_1:1", "it is the way to the other side"},
 		{"", near("10.77.0.1", "eth1"), "mlx5_1:1", "it is the way to the other side"},
 		{"", near("10.1.7.7", ""), "mlx5_2:2", "it is the way to the other side"},
+		{"", near("10.77.0.1", "ib0"), "mlx5_2:2", "it is the way to the other side"},
 		{"", near("192.168.0.1", "wlan0"), "mlx5_2:2", "it is the fastest"},
 		{"mlx5_1", near("10.0.0.7", "eth0"), "mlx5_1:1", "it is the only usable port of what was asked for"},
 		{"mlx5_2", neighbourhood{}, "mlx5_2:2", "it is the only usable port of what was asked for"},
@@ -82,8 +83,9 @@ func TestChooseOrdersGIDs(t *testing.T) {
 	f.gid("mlx5_0", 2, "2001:db8::1", "RoCE v2", "eth0")
 	f.gid("mlx5_0", 3, "::ffff:10.0.0.1", "RoCE v2", "eth0")
 	f.gid("mlx5_0", 4, "::ffff:10.7.0.1", "RoCE v2", "eth0.7")
-	f.gid("mlx5_0", 5, "::ffff:10.8.0.1", "RoCE v2", "eth9") // of another container
-	list := f.list("eth0 fe80::1/64 2001:db8::1/64 10.0.0.1/24", "eth0.7 10.7.0.1/24")
+	f.gid("mlx5_0", 5, "::ffff:10.8.0.1", "RoCE v2", "eth9")   // of another container
+	f.gid("mlx5_0", 256, "::ffff:10.0.0.2", "RoCE v2", "eth0") // beyond what a queue pair can name
+	list := f.list("eth0 10.0.0.2/24 fe80::1/64 2001:db8::1/64 10.0.0.1/24", "eth0.7 10.7.0.1/24")
 	for _, c := range []struct {
 		near neighbourhood
 		want string
@@ -123,6 +125,8 @@ func TestRefusals(t *testing.T) {
 	f.device("bare", "eth2", active, slow)
 	f.gid("bare", 0, "fe80::2", "IB/RoCE v1", "eth2")
 	f.gid("bare", 1, "fe80::2", "RoCE v2", "eth2")
+	f.device("loop", "lo", active, slow)
+	f.gid("loop", 0, "::ffff:127.0.0.1", "RoCE v2", "lo")
 	f.device("old", "eth3", active, slow)
 	f.gid("old", 0, "::ffff:10.0.0.3", "IB/RoCE v1", "eth3")
 	f.device("far", "eth4", active, slow)
@@ -137,7 +141,7 @@ func TestRefusals(t *testing.T) {
 	f.write("class/infiniband/nofile/node_type", "1: CA")
 	f.port("nofile", 1, "Ethernet", active, fast)
 	f.write("class/infiniband/noport/node_type", "1: CA")
-	list := f.list("eth1", "eth2", "eth3 10.0.0.3/24", "eth4 172.17.0.2/16", "eth6")
+	list := f.list("eth1", "eth2", "eth3 10.0.0.3/24", "eth4 172.17.0.2/16", "eth6", "lo 127.0.0.1/8")
 	for _, c := range []struct {
 		want   string
 		reason error
@@ -150,15 +154,16 @@ func TestRefusals(t *testing.T) {
 		{"../rxe0", ErrSyntax, "write it as"},
 		{"a b", ErrSyntax, "write it as"},
 		{strings.Repeat("x", 64), ErrSyntax, "write it as"},
-		{"mlx9_9", ErrUnknownDevice, "there is no RDMA device mlx9_9: there are bare, down, far, gone, ib, iwarp, nofile, noport, old"},
+		{"mlx9_9", ErrUnknownDevice, "there is no RDMA device mlx9_9: there are bare, down, far, gone, ib, iwarp, loop, nofile, noport, old"},
 		{"down:2", ErrUnknownPort, "down has no port 2: its ports are 1 to 1"},
 		{"noport", ErrUnknownPort, "noport has no port: reload its driver"},
 		{"down", ErrPortDown, "down:1 is DOWN (the wire: LinkUp): ip link set eth1 up, or plug in its cable"},
 		{"ib", ErrPortDown, "ib:1 is INIT (the wire: LinkUp): it waits for a subnet manager"},
-		{"bare", ErrNoGID, "bare:1 has no RoCE v2 GID with an IP address: give its interface one (ip addr add ADDRESS/24 dev eth2); rdma link"},
+		{"bare", ErrNoGID, "bare:1 has no RoCE v2 GID with an IP address that peers could reach: give its interface one (ip addr add ADDRESS/24 dev eth2); rdma link"},
+		{"loop", ErrNoGID, "loop:1 has no RoCE v2 GID with an IP address that peers could reach"},
 		{"old", ErrOnlyRoCEv1, "old:1 has RoCE v1 only: switch it to RoCE v2"},
-		{"far", ErrNamespace, "far:1: its GIDs belong to an interface (eth4) that is not in this network namespace: run with the host's network"},
-		{"gone", ErrNamespace, "gone:1: its GIDs belong to an interface (eth5)"},
+		{"far", ErrNamespace, "far:1 has GIDs only of an interface (eth4) that is not in this network namespace: run with the host's network"},
+		{"gone", ErrNamespace, "gone:1 has GIDs only of an interface (eth5)"},
 		{"iwarp", ErrTransport, `iwarp is no InfiniBand or RoCE device (its type is "RNIC")`},
 		{"nofile", ErrNoFile, "nofile has no file below /dev/infiniband: load the kernel module (modprobe ib_uverbs)"},
 		{"", ErrNoGID, "no RDMA port can be used: bare:1 has no RoCE v2 GID"},

@@ -65,6 +65,12 @@ func (g GID) subnet() netip.Prefix {
 	return netip.PrefixFrom(address, address.BitLen())
 }
 
+// reachable reports whether a peer could send to the GID. Every machine has 127.0.0.1, so it names none.
+func (g GID) reachable() bool {
+	ip := g.IP()
+	return g.Kind == KindInfiniBand || g.Kind == KindRoCEv2 && (ip.IsGlobalUnicast() || ip.IsLinkLocalUnicast())
+}
+
 // Families of addresses, the preferred one first. Addresses of different families do not meet.
 const (
 	familyIPv4 = iota

@@ -57,7 +57,7 @@ func checkLists(local, remote []GID) error {
 }
 
 func (p pair) fits() bool {
-	return p.local.Kind == p.remote.Kind && p.local.Kind != 0 && p.local.family() == p.remote.family()
+	return p.local.Kind == p.remote.Kind && p.local.family() == p.remote.family() && p.local.reachable() && p.remote.reachable()
 }
 
 // sameSubnet reports whether each end reaches the other without a router.
@@ -103,7 +103,10 @@ func summary(list []GID) string {
 	var words []string
 	for _, g := range list {
 		word := g.Kind.String()
-		if g.Kind != KindInfiniBand {
+		switch {
+		case g.Kind == KindRoCEv2 && !g.reachable():
+			word += " over an address that no peer reaches"
+		case g.Kind != KindInfiniBand:
 			word += " over " + familyNames[g.family()]
 		}
 		if !slices.Contains(words, word) {

@@ -39,6 +39,7 @@ func TestMatch(t *testing.T) {
 		{"10.0.0.1/24 fe80::1/64", "fe80::2/64 10.0.0.2/24", "10.0.0.1 10.0.0.2"},
 		// One subnet before IPv4.
 		{"10.0.0.1/24 2001:db8::1/64", "10.0.1.2/24 2001:db8::2/64", "2001:db8::1 2001:db8::2"},
+		{"::2/64 10.0.0.1/24", "::3/64 10.0.0.2/24", "10.0.0.1 10.0.0.2"},
 		// Through a router: IPv4 before IPv6 before link-local.
 		{"10.0.0.1/24 2001:db8::1/64", "10.0.1.2/24 2001:db8:1::2/64", "10.0.0.1 10.0.1.2"},
 		{"fe80::1/64 2001:db8::1/64", "fe80::2/64 2001:db8:1::2/64", "2001:db8::1 2001:db8:1::2"},
@@ -69,6 +70,9 @@ func TestNoMatch(t *testing.T) {
 		{gids("10.0.0.1/24 10.0.0.2/24"), gids("2001:db8::1/64"), "this end has RoCE v2 over IPv4, its peer has RoCE v2 over IPv6: give both an address of one family"},
 		{gids("ib:fe80::1/64"), gids("fe80::1/64 10.0.0.1/24"), "this end has InfiniBand, its peer has RoCE v2 over link-local IPv6 and RoCE v2 over IPv4"},
 		{gids("10.0.0.1/24"), v1, "its peer has RoCE v1 over IPv4"},
+		{v1, v1, "this end has RoCE v1 over IPv4"},
+		{gids("10.0.0.1/24"), gids("127.0.0.1/8"), "its peer has RoCE v2 over an address that no peer reaches"},
+		{gids("10.0.0.1/24"), gids("224.0.0.1/4"), "its peer has RoCE v2 over an address that no peer reaches"},
 		{nil, v1, "this end has no GID"},
 		{v1, nil, "the peer has no GID"},
 		{[]GID{{}}, []GID{{}}, "kind 0"},

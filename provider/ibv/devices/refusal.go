@@ -1,6 +1,7 @@
 package devices
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,75 +22,64 @@ var (
 	ErrNamespace     = errors.New("GIDs of another network namespace")
 )
 
-// refusal is one of the errors above with a text of its own for people.
-type refusal struct {
-	reason error
-	text   string
+// Refusal is why something cannot be used, for people. It wraps one of the errors above.
+type Refusal struct {
+	Reason error
+	What   string // was found
+	Remedy string
 }
 
-func (r refusal) Error() string { return r.text }
+func (r *Refusal) Error() string { return r.What + ": " + r.Remedy }
 
-func (r refusal) Unwrap() error { return r.reason }
+// Unwrap returns the reason, for errors.Is.
+func (r *Refusal) Unwrap() error { return r.Reason }
 
-func refuse(reason error, format string, args ...any) error {
-	return refusal{reason, fmt.Sprintf(format, args...)}
-}
-
-// Check says whether a port can be used, and if not, why and what to do about it.
+// Check says whether a port can be used, and if not, why and what to do about it: then the error is a *Refusal.
 func (d Device) Check(p Port) error {
 	switch {
 	case d.Type != "CA":
-		return refuse(ErrTransport, "%s is no InfiniBand or RoCE device (its type is %q): use another device, or TCP", d.Name, d.Type)
+		return &Refusal{ErrTransport, fmt.Sprintf("%s is no InfiniBand or RoCE device (its type is %q)", d.Name, d.Type), "use another device, or TCP"}
 	case d.File == "":
-		return refuse(ErrNoFile, "%s has no file below /dev/infiniband: load the kernel module (modprobe ib_uverbs)", d.Name)
+		return &Refusal{ErrNoFile, d.Name + " has no file below /dev/infiniband", "load the kernel module (modprobe ib_uverbs)"}
 	case p.State != Active:
-		return d.refuseDown(p)
-	case len(p.usable()) == 0:
+		return refuseDown(nameOf(d, p), p)
+	case len(p.Usable()) == 0:
 		return d.refuseGIDs(p)
 	}
 	return nil
 }
 
-func (d Device) refuseDown(p Port) error {
-	remedy := "plug in the cable, and switch on what is at its other end"
+func nameOf(d Device, p Port) string { return fmt.Sprintf("%s:%d", d.Name, p.Number) }
+
+func refuseDown(name string, p Port) error {
+	what := fmt.Sprintf("%s is %s (the wire: %s)", name, cmp.Or(p.State, "in an unknown state"), cmp.Or(p.Physical, "unknown"))
 	switch {
 	case p.LinkLayer == InfiniBand && p.Physical == "LinkUp":
-		remedy = "it waits for a subnet manager (start opensm on one machine, or the switch's own)"
+		return &Refusal{ErrPortDown, what, "it waits for a subnet manager (start opensm on one machine, or the switch's own)"}
 	case p.Link.Name != "":
-		remedy = fmt.Sprintf("ip link set %s up, or plug in its cable", p.Link.Name)
+		return &Refusal{ErrPortDown, what, fmt.Sprintf("ip link set %s up, or plug in its cable", p.Link.Name)}
 	}
-	return refuse(ErrPortDown, "%s:%d is %s (the wire: %s): %s", d.Name, p.Number, orUnknown(p.State), orUnknown(p.Physical), remedy)
+	return &Refusal{ErrPortDown, what, "plug in the cable, and switch on what is at its other end"}
 }
 
 func (d Device) refuseGIDs(p Port) error {
-	name := fmt.Sprintf("%s:%d", d.Name, p.Number)
-	link := p.Link.Name
-	if link == "" {
-		link = "INTERFACE"
-	}
+	name, link := nameOf(d, p), cmp.Or(p.Link.Name, "INTERFACE")
 	switch {
 	case slices.ContainsFunc(p.GIDs, GID.foreign):
-		return refuse(ErrNamespace, "%s: its GIDs belong to an interface (%s) that is not in this network namespace: "+
-			"run with the host's network (docker run --network host, hostNetwork: true), or move the interface here", name, link)
+		return &Refusal{ErrNamespace, fmt.Sprintf("%s has GIDs only of an interface (%s) that is not in this network namespace", name, link),
+			"run with the host's network (docker run --network host, hostNetwork: true), or move the interface here"}
 	case len(p.GIDs) > 0 && !p.has(KindRoCEv2):
-		return refuse(ErrOnlyRoCEv1, "%s has RoCE v1 only: switch it to RoCE v2 (cma_roce_mode -d %s -p %d -m 2, or the vendor's tool)",
-			name, d.Name, p.Number)
+		return &Refusal{ErrOnlyRoCEv1, name + " has RoCE v1 only",
+			fmt.Sprintf("switch it to RoCE v2 (cma_roce_mode -d %s -p %d -m 2, or the vendor's tool)", d.Name, p.Number)}
 	}
-	return refuse(ErrNoGID, "%s has no RoCE v2 GID with an IP address: give its interface one (ip addr add ADDRESS/24 dev %s); "+
-		"rdma link shows which interface it is", name, link)
+	return &Refusal{ErrNoGID, name + " has no RoCE v2 GID with an IP address that peers could reach",
+		fmt.Sprintf("give its interface one (ip addr add ADDRESS/24 dev %s); rdma link shows which interface it is", link)}
 }
 
 // foreign reports whether somebody else's network namespace has the address. Link-local ones do not tell: a port has one
 // without any configuration.
 func (g GID) foreign() bool {
-	return g.Kind == KindRoCEv2 && !g.Local && (g.MTU == 0 || g.family() != familyLinkLocal)
-}
-
-func orUnknown(text string) string {
-	if text == "" {
-		return "in an unknown state"
-	}
-	return text
+	return g.reachable() && !g.Local && (g.MTU == 0 || g.family() != familyLinkLocal)
 }
 
 // refuseAll joins why each of several ports cannot be used; the first reason stands for all.
@@ -105,5 +95,5 @@ func refuseAll(reasons []error) error {
 	if more := len(reasons) - most; more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
-	return refusal{reasons[0], "no RDMA port can be used: " + strings.Join(texts, "; ")}
+	return &Refusal{reasons[0], "no RDMA port can be used", strings.Join(texts, "; ")}
 }

@@ -16,6 +16,13 @@ func TestRouteToLoopback(t *testing.T) {
 	}
 }
 
+func TestRouteFromASource(t *testing.T) {
+	source := netip.MustParseAddr("127.0.0.7")
+	if route, err := RouteTo(netip.MustParseAddr("127.0.0.1"), source); err != nil || route.Source != source {
+		t.Errorf("%+v, %v", route, err)
+	}
+}
+
 // What this machine has not cannot be the source of a packet.
 func TestNoRoute(t *testing.T) {
 	for _, to := range []string{"255.255.255.255", "198.51.100.1"} {
@@ -61,7 +68,7 @@ func TestReach(t *testing.T) {
 func FuzzParseRoute(f *testing.F) {
 	answer := routeQuestion(netip.MustParseAddr("10.0.0.1"), netip.MustParseAddr("10.0.0.2"))
 	order.PutUint16(answer[4:], unix.RTM_NEWROUTE)
-	answer[unix.SizeofNlMsghdr+7] = unix.RTN_UNICAST
+	answer[messageHeader+7] = unix.RTN_UNICAST
 	f.Add(answer)
 	f.Add(appendAttribute(answer, unix.RTA_OIF, []byte{1, 0, 0, 0}))
 	f.Add(appendAttribute(answer, unix.RTA_PREFSRC, []byte{10, 0, 0, 3}))

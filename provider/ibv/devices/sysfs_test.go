@@ -60,6 +60,7 @@ func TestInfiniBand(t *testing.T) {
 	f.device("mlx5_1", "ib0", active, fast)
 	f.port("mlx5_1", 1, "InfiniBand", active, "200 Gb/sec (4X HDR)")
 	f.write("class/infiniband/mlx5_1/ports/1/lid", "0x1f")
+	f.write("class/infiniband/mlx5_1/ports/1/gids/1", zeroGID)
 	f.gid("mlx5_1", 0, "fe80::c42:a103:65:1a2e", "IB/RoCE v1", "")
 	p := f.list("ib0 10.1.0.5/16")[0].Ports[0]
 	if p.LID != 0x1f || p.Link.Name != "ib0" || len(p.Link.Addresses) != 1 || len(p.GIDs) != 1 {
@@ -94,12 +95,16 @@ func TestBrokenTree(t *testing.T) {
 	f.write("class/infiniband/a/ports/2/gids/0", "10.0.0.1")
 	f.write("class/infiniband/a/ports/2/gids/1", "fe80::1%eth0")
 	f.write("class/infiniband/a/ports/2/gids/2", strings.Repeat("f", 3*maxText))
-	f.write("class/infiniband/a/ports/2/gids/4096", "fe80::1")
+	f.write("class/infiniband/a/ports/2/gids/256", "fe80::1")
 	f.write("class/infiniband/a/ports/2/phys_state/folder", "") // what should be a file is a folder
+	f.write("class/infiniband/a/fw_ver", strings.Repeat("9", 3*maxText))
 	f.write("class/infiniband/b", "no folder")
 	list := f.list()
 	if len(list) != 2 || len(list[0].Ports) != 1 || len(list[1].Ports) != 0 {
 		t.Fatalf("%+v", list)
+	}
+	if n := len(list[0].Firmware); n > maxText {
+		t.Errorf("%d bytes of a file", n)
 	}
 	if p := list[0].Ports[0]; p.Number != 2 || p.Mbps != 0 || len(p.GIDs) != 0 {
 		t.Errorf("%+v", p)

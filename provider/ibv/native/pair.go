@@ -156,3 +156,12 @@ func array[T any](n int) []T {
 
 // release frees an array.
 func release[T any](list []T) { cFree(unsafe.Pointer(unsafe.SliceData(list))) }
+
+// NewBytes is n zeroed bytes in C memory, for those that the library copies while it posts. FreeBytes frees them.
+func NewBytes(n int) []byte { return array[byte](n) }
+
+// FreeBytes frees what NewBytes made.
+func FreeBytes(b []byte) { release(b) }
+
+// At is a pointer to an address outside the Go heap.
+func At(address uint64) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&address)) }

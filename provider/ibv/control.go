@@ -1,0 +1,252 @@
+package ibv
+
+import (
+	"fmt"
+	"net/netip"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/provider/ibv/devices"
+	"github.com/weft-fabric/weft/provider/ibv/native"
+	"github.com/weft-fabric/weft/provider/ibv/presence"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// Connect makes the queue pair Ready. Looking up the peer's link address may take a second, so a goroutine does it.
+func (q *queuePair) Connect(tag driver.Tag, peer driver.Address) error {
+	e, err := ParseAddress(peer)
+	if err != nil {
+		return err
+	}
+	if q.queue.device.lost.Load() {
+		return q.queue.device.errLost()
+	}
+	if e.Pair == q.native.Number && e.Name == q.name {
+		return fmt.Errorf("queue pair %d cannot connect to itself: %w", e.Pair, driver.ErrArgument)
+	}
+	path, remote, err := q.pathTo(e)
+	if err != nil {
+		return err
+	}
+	q.state, q.connectTag, q.hasConnect, q.connecting = driver.Connecting, tag, true, make(chan struct{})
+	if e.Watch != 0 && remote.IsValid() {
+		q.watchPeer(e, netip.AddrPortFrom(remote, e.Watch))
+	}
+	go q.runConnect(path, q.name, q.connecting)
+	return nil
+}
+
+// runConnect is the goroutine of one Connect. The queue pair's owner waits for it before it does anything else to the device's queue pair.
+func (q *queuePair) runConnect(path native.Path, name uint64, finished chan struct{}) {
+	defer close(finished)
+	q.queue.tell(notice{kind: connected, pair: q, name: name, err: q.native.Connect(&path)})
+}
+
+// awaitConnect waits for the goroutine, if there is one. Its notice finds a queue pair that connects no more, or that is closed.
+func (q *queuePair) awaitConnect() {
+	if q.connecting != nil {
+		<-q.connecting
+	}
+}
+
+// finishConnect is called when the goroutine has reported.
+func (q *queuePair) finishConnect(err error) {
+	if q.state != driver.Connecting {
+		return
+	}
+	if err != nil {
+		q.queue.device.log.Warn("an RDMA connection could not be made", "device", q.queue.device.Name(), "reason", err)
+		q.fail(0)
+		return
+	}
+	q.state = driver.Ready
+	q.endConnect(driver.OK)
+}
+
+// endConnect completes a Connect, and the changes of access that have waited for it.
+func (q *queuePair) endConnect(status driver.Status) {
+	if !q.hasConnect {
+		return
+	}
+	q.hasConnect = false
+	q.queue.add(driver.Completion{Tag: q.connectTag, Queue: q.native.Number, Op: driver.OpConnect, Status: status})
+	tags := q.accessTags
+	q.accessTags = nil
+	for _, tag := range tags {
+		q.changeAccess(tag)
+	}
+}
+
+// pathTo says how the peer is reached, and where its host is.
+func (q *queuePair) pathTo(e Endpoint) (native.Path, netip.Addr, error) {
+	d := q.queue.device
+	if e.Ethernet != d.port.Ethernet {
+		return native.Path{}, netip.Addr{}, fmt.Errorf("one end has Ethernet, the other InfiniBand: they cannot reach each other: %w", driver.ErrArgument)
+	}
+	p := native.Path{LID: e.LID, Pair: e.Pair, PSN: e.PSN, LocalPSN: q.psn, Port: q.port(), MTU: min(e.MTU, uint8(d.port.MTU)),
+		Reads: min(e.Reads, uint8(d.reads)), Timeout: d.timeout, Retries: retries, RNRRetries: rnrForever, MinRNRTimer: rnrTimer, HopLimit: hopLimit}
+	if !e.Ethernet {
+		return p, netip.Addr{}, nil
+	}
+	local, remote, err := devices.Match(d.choice.GIDs[:min(len(d.choice.GIDs), maxGIDs)], matchable(e.GIDs))
+	if err == nil {
+		err = devices.Reach(local, remote)
+	}
+	if err != nil {
+		return native.Path{}, netip.Addr{}, fmt.Errorf("%v: %w: %w", d.choice, err, driver.ErrArgument)
+	}
+	p.Global, p.GID, p.GIDIndex = true, remote.Raw, uint8(local.Index)
+	return p, remote.IP(), nil
+}
+
+// How a queue pair treats a peer that is there and has no receive ready: the device asks for ever, every 0.64 ms, and look ends it after
+// ReceiverWait. The architecture's own limit ends at seven times, which is far too short or, with longer pauses, far too slow.
+const (
+	rnrForever = 7
+	rnrTimer   = 12
+	hopLimit   = 64
+)
+
+// matchable makes a peer's GIDs comparable with our own.
+func matchable(list []GID) []devices.GID {
+	out := make([]devices.GID, len(list))
+	for i, g := range list {
+		out[i] = devices.GID{Raw: g.Address.As16(), Kind: devices.KindRoCEv2, Prefix: int(g.Bits)}
+	}
+	return out
+}
+
+func gidAddress(g devices.GID) netip.Addr { return netip.AddrFrom16(g.Raw).Unmap() }
+
+// watchPeer has the office tell when the peer's incarnation is over.
+func (q *queuePair) watchPeer(e Endpoint, at netip.AddrPort) {
+	gone := notice{kind: peerGone, pair: q, name: q.name}
+	q.watch = q.queue.device.office.Watch(presence.Name(e.Name), at, func() { q.queue.tell(gone) })
+}
+
+// hearGone is called when the peer's incarnation is over. Requests under way get the time that their answers, which may be refusals, need to
+// come in.
+func (q *queuePair) hearGone() {
+	if q.requests.first == q.requests.next {
+		q.fail(0)
+		return
+	}
+	q.goneBy = clock.Real.Now().Add(answersNeed)
+	q.queue.watchful = true
+}
+
+const answersNeed = 250 * time.Millisecond
+
+// look finds what is late. It says whether it wants to look again.
+func (q *queuePair) look(now clock.Time) bool {
+	switch {
+	case q.drainedBy != 0:
+		if now >= q.drainedBy {
+			q.giveUp()
+		}
+		return q.drainedBy != 0
+	case q.goneBy != 0 && now >= q.goneBy:
+		q.fail(driver.RetryExceeded)
+		return q.drainedBy != 0
+	case q.state != driver.Ready || q.requests.first == q.requests.next:
+		q.stuckFrom = 0
+		return q.goneBy != 0
+	}
+	q.lookForReceiver(now)
+	return true
+}
+
+// lookForReceiver ends a Send or WriteImm that has waited for a receive at the peer for too long. A long message is given the time that it
+// takes on a slow network.
+func (q *queuePair) lookForReceiver(now clock.Time) {
+	if q.stuckFrom == 0 || q.stuckAt != q.requests.first {
+		q.stuckAt, q.stuckFrom = q.requests.first, now
+		return
+	}
+	const slow = 4 << 20 // bytes a second
+	r := q.requests.at(q.requests.first)
+	transfer := time.Duration(r.bytes) * time.Second / slow
+	if r.op.TakesReceive() && now.Sub(q.stuckFrom) > q.config.ReceiverWait+transfer {
+		q.fail(driver.ReceiverNotReady)
+	}
+}
+
+// SetAccess changes the gate.
+func (q *queuePair) SetAccess(tag driver.Tag, access driver.Access) error {
+	if q.queue.device.lost.Load() {
+		return q.queue.device.errLost()
+	}
+	q.access = access
+	if q.state == driver.Connecting {
+		q.accessTags = append(q.accessTags, tag)
+		return nil
+	}
+	q.changeAccess(tag)
+	return nil
+}
+
+// changeAccess has the device check by the new access from now on, and completes. In Error nothing can land, and the next incarnation
+// begins with the new access. A device that cannot change it must not go on with the old one.
+func (q *queuePair) changeAccess(tag driver.Tag) {
+	state := native.Init
+	if q.state == driver.Ready {
+		state = native.ReadyToSend
+	}
+	if q.state == driver.New || q.state == driver.Ready {
+		if err := q.native.SetAccess(state, q.port(), accessFlags(q.access)); err != nil {
+			q.state = max(q.state, driver.Ready)
+			q.fail(0)
+		}
+		q.queue.device.settleDown()
+	}
+	q.queue.add(driver.Completion{Tag: tag, Queue: q.native.Number, Op: driver.OpQueueAccess})
+}
+
+// settleDown waits until every packet that a software device was handling has landed. Such a device looks at the gate when it begins a
+// packet, in a part of the kernel that a grace period waits for. Hardware sees to it itself: the change is a command to it.
+func (d *Device) settleDown() {
+	if d.isSoftware() {
+		_, _, _ = unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0)
+	}
+}
+
+const membarrierGlobal = 1
+
+func (d *Device) isSoftware() bool {
+	return d.choice.Device.Driver == "rxe" || d.choice.Device.Driver == "siw"
+}
+
+// Reset flushes everything and returns the queue pair to New.
+func (q *queuePair) Reset(tag driver.Tag) error {
+	if q.queue.device.lost.Load() {
+		return q.queue.device.errLost()
+	}
+	q.awaitConnect()
+	q.endConnect(driver.Flushed)
+	q.resetting, q.resetTag = true, tag
+	q.depart()
+	if q.state != driver.Error {
+		q.state = driver.Error
+		_ = q.native.SetState(native.ErrorState)
+	}
+	q.drain()
+	return nil
+}
+
+// finishReset is called when everything is flushed.
+func (q *queuePair) finishReset() {
+	q.resetting = false
+	q.generation = q.queue.pairs.renew(q.slot)
+	w := driver.Completion{Tag: q.resetTag, Queue: q.native.Number, Op: driver.OpReset}
+	err := q.native.SetState(native.Reset)
+	if err == nil {
+		err = q.becomeNew()
+	}
+	if err != nil {
+		q.queue.device.log.Error("an RDMA queue pair could not be reset", "device", q.queue.device.Name(), "reason", err)
+		w.Status = driver.Flushed
+	}
+	q.queue.add(w)
+}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/weft-fabric/weft/rig/softroce/machine"
+)
+
+// runTests builds the tests of a list and runs them: those for one machine in one boot, those for two in another.
+func runTests(ctx context.Context, s settings) (int, error) {
+	text, err := os.ReadFile(s.tests)
+	if err != nil {
+		return 0, fmt.Errorf("%w: read the list of tests: %w", errUsage, err)
+	}
+	list, err := parseList(string(text))
+	if err != nil {
+		return 0, fmt.Errorf("%w: %s: %w", errUsage, s.tests, err)
+	}
+	kernel, err := fetchKernel(ctx, s.machine.Log)
+	worst := 0
+	for machines := 1; machines <= 2 && err == nil; machines++ {
+		var status int
+		status, err = runBoot(ctx, s, kernel, forMachines(list, machines), machines)
+		worst = max(worst, status)
+	}
+	if errors.Is(err, machine.ErrUnavailable) {
+		return notTested(s.machine.Log, err, os.Getenv("CI") != ""), nil
+	}
+	return worst, err
+}
+
+// notTested says so. It is a failure where nobody reads what is said.
+func notTested(to io.Writer, why error, isCI bool) int {
+	const line = "**********************************************************************"
+	fmt.Fprintf(to, "%s\n* real verbs were NOT tested\n* %v\n%s\n", line, why, line)
+	if isCI {
+		return exitFailed
+	}
+	return 0
+}
+
+// runBoot runs tests in one boot of so many machines.
+func runBoot(ctx context.Context, s settings, kernel machine.Kernel, list []entry, machines int) (int, error) {
+	if len(list) == 0 {
+		return 0, nil
+	}
+	folder, err := os.MkdirTemp("", "softroce-tests-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	jobs, err := build(ctx, list, s.machine.Folder, folder)
+	if err != nil {
+		return 0, err
+	}
+	plan := filepath.Join(folder, "plan")
+	if err := writeJobs(plan, jobs); err != nil {
+		return 0, err
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	config := s.machine
+	config.Machines, config.Command = machines, []string{self, "--inside", plan}
+	return boot(ctx, kernel, config, s.verbose)
+}
+
+// boot runs the guest's side. What tests write leaves by the guest's standard error: it is of interest only if the machine
+// breaks down, since of tests that fail the guest's side shows all.
+func boot(ctx context.Context, kernel machine.Kernel, config machine.Config, verbose bool) (int, error) {
+	log := &tail{limit: 16 << 10}
+	if !verbose {
+		config.Stderr = log
+	}
+	fmt.Fprintf(config.Stdout, "softroce: machines: %d, kernel %s\n", config.Machines, kernel.Version)
+	status, err := machine.Run(ctx, kernel, config)
+	if err != nil {
+		fmt.Fprintf(config.Log, "%s\n", log.kept)
+	}
+	return status, err
+}
