@@ -14,10 +14,10 @@ import (
 // Client measures what a plan says.
 type Client struct {
 	Side
-	Plan   Plan                     // when it runs, without the sizes that a device does not take
-	Cut    func(most units.Size)    // is told if sizes were left out, and up to which there are; nil: nobody is
-	Begin  func(index int, run Run) // is told when a run begins; nil: nobody is
-	Report func(Result)             // is given each result when it is there; required
+	Plan   Plan
+	Cut    func(plan Plan, most units.Size) // is told if a device takes no longer messages, and what is left; nil: nobody is
+	Begin  func(index int, run Run)         // is told when a run begins; nil: nobody is
+	Report func(Result)                     // is given each result when it is there; required
 }
 
 // Run carries the plan out with a server. When ctx is done it ends the present run early, reports it as partial, and
@@ -50,7 +50,7 @@ func (c *Client) cut(theirs note) {
 	before := len(c.Plan.Sizes)
 	most := c.Plan.cut(c.limits(nil), theirs)
 	if len(c.Plan.Sizes) < before && c.Cut != nil {
-		c.Cut(most)
+		c.Cut(c.Plan, most)
 	}
 }
 
@@ -116,7 +116,7 @@ func newTallies(n int, run Run) []tally {
 	tallies := make([]tally, n)
 	for i := range tallies {
 		if run.Measure == Latency {
-			tallies[i].histogram = newHistogram()
+			tallies[i].histogram = NewHistogram()
 		}
 	}
 	return tallies
@@ -138,7 +138,7 @@ func (c *Client) result(run Run, tallies []tally, used time.Duration, theirs not
 	}
 	if run.Measure == Latency {
 		h, batch := merge(tallies)
-		r.Latency = spread(h, run, batch)
+		r.Latency = NewSpread(h, run, batch)
 		return r, nil
 	}
 	r.Rate = rate(run, r.Messages, r.Seconds)
@@ -155,7 +155,7 @@ func merge(tallies []tally) (*hdrhistogram.Histogram, int) {
 	if len(tallies) == 1 {
 		return tallies[0].histogram, batch
 	}
-	all := newHistogram()
+	all := NewHistogram()
 	for i := range tallies {
 		t := &tallies[i]
 		for _, bar := range t.histogram.Distribution() {

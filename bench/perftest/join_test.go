@@ -59,7 +59,7 @@ func TestSizesAreCut(t *testing.T) {
 		plan.Sizes = []units.Size{8, units.MiB, units.MiB + 1, 3 * units.MiB}
 		var most units.Size
 		results := 0
-		client := &Client{Plan: plan, Cut: func(m units.Size) { most = m }, Report: func(Result) { results++ }}
+		client := &Client{Plan: plan, Cut: func(_ Plan, m units.Size) { most = m }, Report: func(Result) { results++ }}
 		devices := [2]*verbs.Device{openStrict(t, 0, limits[0]), openStrict(t, 0, limits[1])}
 		a, b := NewPipe()
 		if err := errors.Join(between(t, client, devices, a, b)); err != nil {
