@@ -78,6 +78,17 @@ func TestTwoMachines(t *testing.T) {
 	}
 }
 
+// TestWorstStatus has the machine whose command failed be the first or the second, and not the last to end.
+func TestWorstStatus(t *testing.T) {
+	for _, bad := range []string{"1", "2"} {
+		r := pretend(t, t.Context(), 2, `status=3; [ $number = `+bad+` ] || { sleep 0.1; status=0; }
+			echo "$mark $status" >&3; echo "$mark $status" >&4`+wait)
+		if r.err != nil || r.status != 3 {
+			t.Errorf("machine %s failed: %+v", bad, r)
+		}
+	}
+}
+
 // TestSecondMachineBreaks has the first wait for ever.
 func TestSecondMachineBreaks(t *testing.T) {
 	r := pretend(t, t.Context(), 2, `[ $number = 1 ] || exit 0`+wait)
