@@ -127,11 +127,8 @@ func refuseUnknown(list []Device, name string, number int) error {
 
 // Usable returns the GIDs by which a connection can be made.
 func (p Port) Usable() []GID {
-	return slices.DeleteFunc(slices.Clone(p.GIDs), func(g GID) bool { return !g.Local || !g.reachable() || g.Index > maxIndex })
+	return slices.DeleteFunc(slices.Clone(p.GIDs), func(g GID) bool { return !g.Local || !g.reachable() })
 }
-
-// maxIndex is the last entry of a table that a queue pair can name: libibverbs has eight bits for it.
-const maxIndex = 255
 
 func (p Port) has(kind Kind) bool {
 	return slices.ContainsFunc(p.GIDs, func(g GID) bool { return g.Kind == kind })

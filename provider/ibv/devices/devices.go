@@ -19,7 +19,7 @@ import "net/netip"
 const (
 	maxDevices = 256
 	maxPorts   = 255  // of a device; the InfiniBand architecture has no more
-	maxEntries = 4096 // of a table of GIDs; kernels have up to 1024
+	maxEntries = 256  // of a table of GIDs; kernels have up to 1024, but libibverbs has eight bits for the index
 	maxText    = 4096 // bytes of a file below /sys: a page
 )
 

@@ -95,7 +95,7 @@ func TestBrokenTree(t *testing.T) {
 	f.write("class/infiniband/a/ports/2/gids/0", "10.0.0.1")
 	f.write("class/infiniband/a/ports/2/gids/1", "fe80::1%eth0")
 	f.write("class/infiniband/a/ports/2/gids/2", strings.Repeat("f", 3*maxText))
-	f.write("class/infiniband/a/ports/2/gids/4096", "fe80::1")
+	f.write("class/infiniband/a/ports/2/gids/256", "fe80::1")
 	f.write("class/infiniband/a/ports/2/phys_state/folder", "") // what should be a file is a folder
 	f.write("class/infiniband/a/fw_ver", strings.Repeat("9", 3*maxText))
 	f.write("class/infiniband/b", "no folder")
