@@ -17,11 +17,11 @@ const (
 
 // qemu returns the program that is a machine, not started. Hardware acceleration is not used: where it is offered it need
 // not work, and software emulation is fast enough.
-func qemu(kernel Kernel, number int, config Config) *exec.Cmd {
+func qemu(kit Kit, number int, config Config) *exec.Cmd {
 	args := []string{
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-sandbox", "on",
 		"-accel", "tcg,thread=multi", "-cpu", "max", "-smp", fmt.Sprint(config.CPUs), "-m", fmt.Sprint(config.MemoryMiB),
-		"-kernel", kernel.image, "-initrd", fmt.Sprintf("/proc/self/fd/%d", fdInitrd), "-append", kernelLine,
+		"-kernel", kit.image, "-initrd", fmt.Sprintf("/proc/self/fd/%d", fdInitrd), "-append", kernelLine,
 		"-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
 		"-device", "virtio-serial-pci",
 	}
@@ -32,7 +32,7 @@ func qemu(kernel Kernel, number int, config Config) *exec.Cmd {
 		args = append(args, "-netdev", fmt.Sprintf("socket,id=wire,fd=%d", fdWire),
 			"-device", fmt.Sprintf("virtio-net-pci,netdev=wire,romfile=,mac=52:54:00:00:00:%02x", number))
 	}
-	cmd := exec.Command("qemu-system-x86_64", args...)
+	cmd := exec.Command(kit.emulator, args...)
 	cmd.Stderr = config.Log
 	// A group of its own keeps Ctrl-C for us, who end the machine; and should we be killed, it dies too.
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}

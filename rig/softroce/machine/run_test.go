@@ -40,14 +40,13 @@ type result struct {
 
 // pretend runs machines that are the rest of a script.
 func pretend(t *testing.T, ctx context.Context, machines int, rest string) result {
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "qemu-system-x86_64"), []byte(fakeQEMU+rest), 0o755); err != nil {
+	emulator := filepath.Join(t.TempDir(), "qemu")
+	if err := os.WriteFile(emulator, []byte(fakeQEMU+rest), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
 	t.Setenv("TMPDIR", t.TempDir())
 	var out, errs, log bytes.Buffer
-	status, err := Run(ctx, Kernel{shell: "/dev/null"}, Config{
+	status, err := Run(ctx, Kit{shell: "/dev/null", emulator: emulator}, Config{
 		Command: []string{"true"}, Machines: machines, CPUs: 1, MemoryMiB: minMemoryMiB, Stdout: &out, Stderr: &errs, Log: &log,
 	})
 	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
@@ -151,7 +150,7 @@ func TestConfigIsChecked(t *testing.T) {
 	} {
 		config := good
 		break1(&config)
-		if _, err := Run(t.Context(), Kernel{}, config); err == nil || !strings.Contains(err.Error(), text) {
+		if _, err := Run(t.Context(), Kit{}, config); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
