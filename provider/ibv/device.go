@@ -101,7 +101,11 @@ func (d *Device) prepare() error {
 		d.config.PeerTimeout = defaultPeerTimeout
 	}
 	d.timeout = timeoutFor(d.config.PeerTimeout)
-	d.limits = d.limitsOf(attr)
+	inline, err := probeInline(d.context)
+	if err != nil {
+		return fmt.Errorf("open %v: it refuses a queue pair: %w", d.choice, err)
+	}
+	d.limits = d.limitsOf(attr, inline)
 	if d.office, err = presence.Open(presence.Config{KeepAlive: d.config.PeerTimeout, Log: d.log}); err != nil {
 		return fmt.Errorf("open %v: %w", d.choice, err)
 	}
@@ -114,17 +118,16 @@ func (d *Device) prepare() error {
 // What is not the device's to say.
 const (
 	maxReads           = 16 // what cards have
-	maxInline          = 220
 	maxDepth           = 8192
 	defaultPeerTimeout = 10 * time.Second
 	retries            = 7 // the most that the architecture has
 )
 
-func (d *Device) limitsOf(attr native.DeviceAttr) driver.Limits {
+func (d *Device) limitsOf(attr native.DeviceAttr, inline int) driver.Limits {
 	return driver.Limits{
 		Provider:      "ibv",
 		MaxMessage:    d.port.MaxMessage,
-		MaxInline:     maxInline,
+		MaxInline:     inline,
 		MaxSpans:      min(attr.MaxSpans, attr.MaxReadSpans, attr.MaxSharedSpans),
 		MaxDepth:      min(attr.MaxDepth, attr.MaxSharedDepth, maxDepth),
 		MaxQueuePairs: attr.MaxPairs,

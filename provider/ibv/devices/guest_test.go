@@ -7,7 +7,7 @@ import (
 )
 
 // What the kernel really shows is as the fake trees have it.
-func TestOnARealKernel(t *testing.T) {
+func TestGuestDevices(t *testing.T) {
 	name := os.Getenv("WEFT_ROCE")
 	if name == "" {
 		t.Skip("it needs an RDMA device: make test-roce runs this in a virtual machine that has one")

@@ -36,17 +36,22 @@ func dial(ctx context.Context, at netip.AddrPort, keepAlive time.Duration) (net.
 	return conn, nil
 }
 
-// dialOutcome judges a call that did not get through. Only a host that is there refuses.
+// dialOutcome judges a call that did not get through. Only a host that is there refuses; and who was let in and thrown
+// out in the same moment hears of a reset.
 func dialOutcome(err error) outcome {
-	if errors.Is(err, unix.ECONNREFUSED) || errors.Is(err, unix.ECONNRESET) {
+	switch {
+	case errors.Is(err, unix.ECONNREFUSED):
 		return isGone
+	case errors.Is(err, unix.ECONNRESET):
+		return cutOff
 	}
 	return unreachable
 }
 
-// greetingOutcome judges a connection that did not come to a greeting. If the process died, the next call is refused.
+// greetingOutcome judges a connection that did not come to a greeting. If the process died, the next call is refused. Our
+// own end is closed if who writes noticed it first.
 func greetingOutcome(err error) outcome {
-	if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, unix.EPIPE) {
+	if errors.Is(err, io.EOF) || errors.Is(err, unix.ECONNRESET) || errors.Is(err, net.ErrClosed) {
 		return cutOff
 	}
 	return isGone

@@ -10,10 +10,14 @@ import (
 func FuzzMessage(f *testing.F) {
 	f.Add(appendMessage(nil, message{subscribe, 7}))
 	f.Add([]byte{0, 1, 2})
+	f.Add(appendMessage(nil, message{heard + 1, 7}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		m, err := readMessage(bytes.NewReader(b))
 		if err == nil && !bytes.Equal(appendMessage(nil, m), b[:messageSize]) {
 			t.Errorf("%x was read as %+v", b, m)
+		}
+		if err == nil && (m.kind == 0 || m.kind > heard) {
+			t.Errorf("kind %d was let through", m.kind)
 		}
 	})
 }
@@ -32,6 +36,7 @@ func FuzzGreeting(f *testing.F) {
 func FuzzVisitor(f *testing.F) {
 	f.Add(appendMessage(appendMessage(nil, message{subscribe, 1}), message{unsubscribe, 1}))
 	f.Add(appendMessage(appendMessage(nil, message{subscribe, 2}), message{subscribe, 9}))
+	f.Add(appendMessage(appendMessage(nil, message{subscribe, 3}), message{subscribe, 3}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		d := desk{limits: limits{names: 2}, known: make(map[Name]map[*visitor]bool)}
 		for n := range Name(3) {
