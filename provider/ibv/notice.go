@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/provider/ibv/presence"
 )
 
 // This file is how other goroutines tell a completion queue's owner something, and how the owner finds what is late.
@@ -15,6 +16,7 @@ type notice struct {
 	pair   *queuePair // the others
 	name   uint64     // of the pair's incarnation
 	err    error      // connected
+	word   presence.Word
 }
 
 type noticeKind uint8
@@ -23,7 +25,7 @@ const (
 	deviceLost noticeKind = iota
 	pairFailed            // the device says so
 	connected             // or not: err
-	peerGone
+	peerWord              // from its office
 )
 
 // tell hands a notice to the owner and wakes it. Any goroutine may call it.
@@ -64,9 +66,9 @@ func (c *completionQueue) act(n notice) {
 		if n.pair.name == n.name {
 			n.pair.finishConnect(n.err)
 		}
-	case peerGone:
+	case peerWord:
 		if n.pair.name == n.name {
-			n.pair.hearGone()
+			n.pair.hear(n.word)
 		}
 	}
 }

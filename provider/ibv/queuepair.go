@@ -43,6 +43,9 @@ type queuePair struct {
 	connectTag driver.Tag
 	hasConnect bool          // a Connect has not completed
 	connecting chan struct{} // closed when the goroutine that connects has finished; nil: there never was one
+	isLinked   bool          // while Connecting: the device is ready
+	isHeard    bool          // while Connecting: the peer's office has said that the peer is here, or cannot be asked
+	heardBy    clock.Time    // while Connecting: when to go on without a word from there
 
 	drainedBy clock.Time // when the device must have flushed everything; 0: it need not
 	goneBy    clock.Time // when the peer's absence is taken for granted; 0: it was not heard of

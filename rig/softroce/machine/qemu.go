@@ -20,7 +20,7 @@ const (
 func qemu(kit Kit, number int, config Config) *exec.Cmd {
 	args := []string{
 		"-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-sandbox", "on",
-		"-accel", "tcg,thread=multi", "-cpu", "max", "-smp", fmt.Sprint(config.CPUs), "-m", fmt.Sprint(config.MemoryMiB),
+		"-accel", "tcg,thread=multi", "-cpu", processor, "-smp", fmt.Sprint(config.CPUs), "-m", fmt.Sprint(config.MemoryMiB),
 		"-kernel", kit.image, "-initrd", fmt.Sprintf("/proc/self/fd/%d", fdInitrd), "-append", kernelLine,
 		"-virtfs", "local,path=/,mount_tag=host,security_model=none,readonly=on,multidevs=remap",
 		"-device", "virtio-serial-pci",
@@ -38,6 +38,11 @@ func qemu(kit Kit, number int, config Config) *exec.Cmd {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	return cmd
 }
+
+// processor is all that can be emulated but the fast instructions for copying bytes, which are slow in emulation: kernels
+// take them where they are, and copy byte by byte then, so that others could see half of a word. Without them, and without the
+// kernel's module for fast checksums (see wanted), rxe moves 2.6 times as much.
+const processor = "max,-erms,-fsrm"
 
 // kernelLine has the console carry warnings and worse, ends the machine when the kernel panics, and has it believe the
 // emulated time-stamp counter, which is the same on all processors and needs no trap to be read.
