@@ -30,7 +30,7 @@ func qemu(kit Kit, number int, config Config) *exec.Cmd {
 	args = append(args, port("console", fdConsole, "isa-serial")...)
 	if config.Machines > 1 {
 		args = append(args, "-netdev", fmt.Sprintf("socket,id=wire,fd=%d", fdWire),
-			"-device", fmt.Sprintf("virtio-net-pci,netdev=wire,romfile=,mac=52:54:00:00:00:%02x", number))
+			"-device", fmt.Sprintf("virtio-net-pci,netdev=wire,romfile=,speed=10000,duplex=full,mac=52:54:00:00:00:%02x", number))
 	}
 	cmd := exec.Command(kit.emulator, args...)
 	cmd.Stderr = config.Log

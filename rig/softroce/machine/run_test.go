@@ -97,7 +97,7 @@ func TestSecondMachineBreaks(t *testing.T) {
 }
 
 func TestComplaintsAreShown(t *testing.T) {
-	r := pretend(t, t.Context(), 1, `printf 'eth0 speed is unknown, defaulting to 1000\r\nBUG: soft lockup\r\n' >&5
+	r := pretend(t, t.Context(), 1, `printf '[ 9.1] hrtimer: interrupt took 51670069 ns\r\nBUG: soft lockup\r\n' >&5
 		echo "$mark 0" >&3; echo "$mark 0" >&4`+wait)
 	if r.err != nil || !strings.HasSuffix(r.log, "complained:\nBUG: soft lockup\n") {
 		t.Errorf("%+v", r)
