@@ -76,19 +76,20 @@ func (l lane) noWay(err error) error {
 // measureInProcess has both sides in this process.
 func measureInProcess(ctx context.Context, s *perfSettings, m *meter) error {
 	clientCores, serverCores := s.share()
-	return withinProcess(ctx, lanes[0], s.timeout, serverCores, func(side perftest.Side) error {
+	return withinProcess(ctx, lanes[0], device{timeout: s.timeout}, serverCores, func(side perftest.Side) error {
 		side.Cores = clientCores
 		m.meet(lanes[0], "this process", s.timeout)
 		return m.run(ctx, side, s.plan)
 	})
 }
 
-// withinProcess gives measure a server in this process that is reached by a lane.
-func withinProcess(ctx context.Context, l lane, timeout time.Duration, serverCores []int, measure func(perftest.Side) error) (err error) {
+// withinProcess gives measure a server in this process that is reached by a lane, from a device like its own.
+func withinProcess(ctx context.Context, l lane, d device, serverCores []int, measure func(perftest.Side) error) (err error) {
 	reason := &lastReason{}
+	d.reasons = reason
 	var devices [2]*verbs.Device
 	for i := range devices {
-		if devices[i], err = l.open(device{timeout: timeout, reasons: reason}); err != nil {
+		if devices[i], err = l.open(d); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, devices[i].Close()) }()

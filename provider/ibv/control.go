@@ -14,7 +14,8 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// Connect makes the queue pair Ready. Looking up the peer's link address may take a second, so a goroutine does it.
+// Connect makes the queue pair Ready, when the device is and the peer's office has said that the peer's queue pair exists. Looking up the
+// peer's link address may take a second, so a goroutine does it.
 func (q *queuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	e, err := ParseAddress(peer)
 	if err != nil {
@@ -31,7 +32,10 @@ func (q *queuePair) Connect(tag driver.Tag, peer driver.Address) error {
 		return err
 	}
 	q.state, q.connectTag, q.hasConnect, q.connecting = driver.Connecting, tag, true, make(chan struct{})
-	if e.Watch != 0 && remote.IsValid() {
+	q.isLinked, q.isHeard = false, true // of a peer without an office nothing is ever heard
+	if e.Watch != 0 && e.Name != 0 && remote.IsValid() {
+		q.isHeard, q.heardBy = false, clock.Real.Now().Add(q.queue.device.limits.PeerTimeout)
+		q.queue.watchful = true
 		q.watchPeer(e, netip.AddrPortFrom(remote, e.Watch))
 	}
 	go q.runConnect(path, q.name, q.connecting)
@@ -59,6 +63,15 @@ func (q *queuePair) finishConnect(err error) {
 	if err != nil {
 		q.queue.device.log.Warn("an RDMA connection could not be made", "device", q.queue.device.Name(), "reason", err)
 		q.fail(0)
+		return
+	}
+	q.isLinked = true
+	q.becomeReady()
+}
+
+// becomeReady completes a Connect if both the device and the peer's office have said their word.
+func (q *queuePair) becomeReady() {
+	if q.state != driver.Connecting || !q.isLinked || !q.isHeard {
 		return
 	}
 	q.state = driver.Ready
@@ -97,6 +110,7 @@ func (q *queuePair) pathTo(e Endpoint) (native.Path, netip.Addr, error) {
 	if err != nil {
 		return native.Path{}, netip.Addr{}, fmt.Errorf("%v: %w: %w", d.choice, err, driver.ErrArgument)
 	}
+	q.from = local
 	p.Global, p.GID, p.GIDIndex = true, remote.Raw, uint8(local.Index)
 	return p, remote.IP(), nil
 }
@@ -120,10 +134,23 @@ func matchable(list []GID) []devices.GID {
 
 func gidAddress(g devices.GID) netip.Addr { return netip.AddrFrom16(g.Raw).Unmap() }
 
-// watchPeer has the office tell when the peer's incarnation is over.
+// watchPeer has the office tell whether the peer's incarnation exists, and when it is over.
 func (q *queuePair) watchPeer(e Endpoint, at netip.AddrPort) {
-	gone := notice{kind: peerGone, pair: q, name: q.name}
-	q.watch = q.queue.device.office.Watch(presence.Name(e.Name), at, func() { q.queue.tell(gone) })
+	name := q.name // the owner may be at the next incarnation when a word comes
+	q.watch = q.queue.device.office.Watch(presence.Name(e.Name), at, func(w presence.Word) {
+		q.queue.tell(notice{kind: peerWord, pair: q, name: name, word: w})
+	})
+}
+
+// hear is called with the word on the peer. If nothing can be known of it, the connection is taken for good: the device finds out when it is
+// used.
+func (q *queuePair) hear(w presence.Word) {
+	if w == presence.Gone {
+		q.hearGone()
+		return
+	}
+	q.isHeard = true
+	q.becomeReady()
 }
 
 // hearGone is called when the peer's incarnation is over. Requests under way get the time that their answers, which may be refusals, need to
@@ -142,6 +169,8 @@ const answersNeed = 250 * time.Millisecond
 // look finds what is late. It says whether it wants to look again.
 func (q *queuePair) look(now clock.Time) bool {
 	switch {
+	case q.state == driver.Connecting:
+		return q.lookForPeer(now)
 	case q.drainedBy != 0:
 		if now >= q.drainedBy {
 			q.giveUp()
@@ -156,6 +185,17 @@ func (q *queuePair) look(now clock.Time) bool {
 	}
 	q.lookForReceiver(now)
 	return true
+}
+
+// lookForPeer ends the wait for word of a peer that is stopped, or whose host is silent: as if nothing could be known of it. The watch goes on.
+func (q *queuePair) lookForPeer(now clock.Time) bool {
+	if q.isHeard || now < q.heardBy {
+		return !q.isHeard
+	}
+	q.queue.device.log.Warn("an RDMA peer's process does not answer: it is taken for alive", "device", q.queue.device.Name(),
+		"waited", q.queue.device.limits.PeerTimeout)
+	q.hear(presence.Unknown)
+	return false
 }
 
 // lookForReceiver ends a Send or WriteImm that has waited for a receive at the peer for too long. A long message is given the time that it

@@ -106,7 +106,7 @@ func (d *Device) prepare() error {
 		return fmt.Errorf("open %v: it refuses a queue pair: %w", d.choice, err)
 	}
 	d.limits = d.limitsOf(attr, inline)
-	if d.office, err = presence.Open(presence.Config{KeepAlive: d.config.PeerTimeout, Log: d.log}); err != nil {
+	if d.office, err = presence.Open(presence.Config{KeepAlive: d.limits.PeerTimeout / 2, Log: d.log}); err != nil {
 		return fmt.Errorf("open %v: %w", d.choice, err)
 	}
 	if d.watcher, err = d.watch(); err != nil {
@@ -132,9 +132,13 @@ func (d *Device) limitsOf(attr native.DeviceAttr, inline int) driver.Limits {
 		MaxDepth:      min(attr.MaxDepth, attr.MaxSharedDepth, maxDepth),
 		MaxQueuePairs: attr.MaxPairs,
 		MaxCompletion: attr.MaxQueueDepth,
-		PeerTimeout:   4 * patience(d.timeout), // the architecture lets a device take up to four times what it is told
+		PeerTimeout:   max(4*patience(d.timeout), 2*shortestSilence), // the architecture lets a device take four times what it is told
 	}
 }
+
+// shortestSilence is the shortest time that presence can be told a host may be silent. The kernel counts whole seconds and judges when the time of
+// a probe is over, so it may take twice as long.
+const shortestSilence = time.Second
 
 // patience is how long a device that is exact tries to reach a silent peer.
 func patience(timeout uint8) time.Duration { return 4096 * time.Nanosecond << timeout * (retries + 1) }
@@ -186,5 +190,5 @@ func explainLimit(err error) error {
 // Close frees the device.
 func (d *Device) Close() error {
 	d.watcher.stop()
-	return errors.Join(d.office.Close(), d.context.Close())
+	return errors.Join(d.office.Close(), d.forgive(d.context.Close()))
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/provider/ibv/presence"
 )
 
 // This file is how other goroutines tell a completion queue's owner something, and how the owner finds what is late.
@@ -15,6 +16,7 @@ type notice struct {
 	pair   *queuePair // the others
 	name   uint64     // of the pair's incarnation
 	err    error      // connected
+	word   presence.Word
 }
 
 type noticeKind uint8
@@ -23,7 +25,7 @@ const (
 	deviceLost noticeKind = iota
 	pairFailed            // the device says so
 	connected             // or not: err
-	peerGone
+	peerWord              // from its office
 )
 
 // tell hands a notice to the owner and wakes it. Any goroutine may call it.
@@ -42,7 +44,7 @@ func (c *completionQueue) heed() {
 	c.notices = nil
 	c.hasNotices.Store(false)
 	c.mu.Unlock()
-	if !c.device.lost.Load() {
+	if !c.lost {
 		c.gather()
 	}
 	for _, n := range list {
@@ -53,20 +55,21 @@ func (c *completionQueue) heed() {
 func (c *completionQueue) act(n notice) {
 	switch n.kind {
 	case deviceLost:
+		c.lost = true
 		c.eachPair((*queuePair).lose)
 	case pairFailed:
 		c.eachPair(func(q *queuePair) {
 			if q.native.Number == n.number {
-				q.fail(0)
+				q.State() // asks the device: the number may be another's by now
 			}
 		})
 	case connected:
 		if n.pair.name == n.name {
 			n.pair.finishConnect(n.err)
 		}
-	case peerGone:
+	case peerWord:
 		if n.pair.name == n.name {
-			n.pair.hearGone()
+			n.pair.hear(n.word)
 		}
 	}
 }
@@ -95,6 +98,9 @@ func (c *completionQueue) lookIfDue(now clock.Time) {
 		return
 	}
 	c.nextLook = now.Add(lookEvery)
+	if !c.lost {
+		c.gather() // what has ended is not late, however long this process stood still
+	}
 	c.watchful = false
 	c.eachPair(func(q *queuePair) {
 		if q.look(now) {

@@ -49,7 +49,7 @@ func (d *desk) end(n Name) {
 	delete(d.known, n)
 	for v := range watchers {
 		delete(v.names, n)
-		v.tellGone(n)
+		v.answer(gone, n)
 	}
 }
 

@@ -2,12 +2,12 @@
 // nothing never learns that the other one was closed, was reset, failed, or died with its process.
 //
 // Each process has an [Office], a TCP port, and says there which of its queue pairs exist. A peer watches a queue pair
-// by its [Name] at its office, and is called when that ends or the office's process does:
+// by its [Name] at its office, and is called when that has been found there, and when it ends or the office's process does:
 //
 //	office, err := presence.Open(presence.Config{})
 //	office.Register(mine)                 // before the name travels to the peer, beside office.Port()
 //	…
-//	watch := office.Watch(theirs, at, func() { fail(pair) })
+//	watch := office.Watch(theirs, at, func(word presence.Word) { pair.hear(word) })
 //	…
 //	watch.Stop()
 //	office.End(mine)
@@ -20,7 +20,8 @@
 //
 // A process that is merely stopped is not gone, so nobody here waits for a process with a clock: there are no
 // heartbeats, and no deadlines for reading. An office that cannot be reached, because of a firewall or a missing
-// route, says nothing about its process either: that is logged once, and tried again as long as somebody watches.
+// route, says nothing about its process either: that is logged and told once, and tried again as long as somebody
+// watches.
 //
 // # The wire
 //
@@ -28,7 +29,8 @@
 // heard a first message; then come messages of nine, a kind and a number, little-endian:
 //
 //	watcher → office:  subscribe(name), unsubscribe(name)
-//	office → watcher:  gone(name), once for a subscription; at once if the name is unknown
+//	office → watcher:  here(name), at once for each subscription, if the name is known; gone(name), once, when it ends,
+//	                   or at once if it is unknown
 //	both:              heard(count): so many of your messages were read
 //
 // An end sends at most 1024 messages that the peer has not heard. So what waits for a stopped process fits its socket's

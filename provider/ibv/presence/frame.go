@@ -37,6 +37,7 @@ type kind uint8
 const (
 	subscribe   kind = 1 + iota // watcher to office: tell me when the name ends
 	unsubscribe                 // watcher to office: do not tell me any more
+	here                        // office to watcher: the name exists
 	gone                        // office to watcher: the name has ended, or never was
 	heard                       // both: so many messages of yours were read since the last time
 )

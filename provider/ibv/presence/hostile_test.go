@@ -141,28 +141,37 @@ func TestUnreadAnswersAreKept(t *testing.T) {
 	const many = 20 * window
 	server := openUsual(t)
 	conn := call(t, server)
+	conn.SetDeadline(time.Now().Add(hangs))
+	conn.Write(greeting())
 	names := make([]Name, many)
-	ask := greeting()
 	for i := range names {
 		names[i] = NewName()
 		server.Register(names[i])
-		ask = appendMessage(ask, message{subscribe, uint64(names[i])})
+		conn.Write(appendMessage(nil, message{subscribe, uint64(names[i])}))
+		if i == 0 {
+			if err := readGreeting(conn); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if i%window == window-1 {
+			hearAnswers(t, conn, here, window)
+		}
 	}
-	conn.SetDeadline(time.Now().Add(hangs))
-	conn.Write(ask)
-	until(t, "all watched", func() bool { return server.watchers(names[many-1]) == 1 })
 	for _, n := range names {
 		server.End(n)
 	}
-	if err := readGreeting(conn); err != nil {
-		t.Fatal(err)
-	}
-	for got := 0; got < many; {
+	hearAnswers(t, conn, gone, many)
+}
+
+// hearAnswers reads so many answers, all of a kind, and says that they were heard.
+func hearAnswers(t *testing.T, conn net.Conn, want kind, count int) {
+	t.Helper()
+	for got := 0; got < count; {
 		m, err := readMessage(conn)
-		if err != nil {
-			t.Fatalf("after %d: %v", got, err)
+		if err != nil || m.kind != want && m.kind != heard {
+			t.Fatalf("after %d: %+v, %v", got, m, err)
 		}
-		if m.kind != gone {
+		if m.kind == heard {
 			continue
 		}
 		if got++; got%window == 0 {

@@ -11,8 +11,9 @@ import (
 
 // line is the connection to one office, or the attempts to make one.
 type line struct {
-	lines *lines
-	at    netip.AddrPort
+	lines  *lines
+	at     netip.AddrPort
+	nudged chan struct{} // holds one if there is a new watch
 
 	// All guarded by lines.mu.
 	watches map[Name][]*Watch  // none of them empty
@@ -39,14 +40,14 @@ func (l *line) run(ctx context.Context) {
 			return
 		case end == isGone || cuts == mostCuts:
 			l.lines.config.Log.Debug("an office is gone", "at", l.at, "error", err)
-			callAll(l.lose())
+			callAll(l.lose(), Gone)
 			return
 		case end == unreachable && !warned:
 			l.lines.config.Log.Warn("cannot watch over peers at "+l.at.String()+
 				": an idle end will not learn that they died", "error", err)
 			warned = true
 		}
-		if !sleep(ctx, pause) {
+		if !l.rest(ctx, pause, end == unreachable) {
 			return
 		}
 		pause = min(2*pause, longestPause)
@@ -102,11 +103,36 @@ func (l *line) tell(m message) {
 
 // hear does what the office says.
 func (l *line) hear(m message) error {
-	if m.kind != gone {
+	switch n := Name(m.value); m.kind {
+	case here:
+		callAll(l.named(n), Here)
+	case gone:
+		callAll(l.takeName(n), Gone)
+	default:
 		return misplaced(m)
 	}
-	callAll(l.takeName(Name(m.value)))
 	return nil
+}
+
+// named lists the watches of a name.
+func (l *line) named(n Name) []*Watch {
+	l.lines.mu.Lock()
+	defer l.lines.mu.Unlock()
+	return slices.Clone(l.watches[n])
+}
+
+// all lists all watches.
+func (l *line) all() []*Watch {
+	l.lines.mu.Lock()
+	defer l.lines.mu.Unlock()
+	return l.list()
+}
+
+func (l *line) list() (list []*Watch) {
+	for _, watches := range l.watches {
+		list = append(list, watches...)
+	}
+	return list
 }
 
 // takeName takes the watches of a name that is gone.
@@ -123,12 +149,9 @@ func (l *line) takeName(n Name) []*Watch {
 func (l *line) lose() []*Watch {
 	l.lines.mu.Lock()
 	defer l.lines.mu.Unlock()
-	var all []*Watch
-	for _, watches := range l.watches {
-		all = append(all, watches...)
-	}
+	list := l.list()
 	l.retire()
-	return all
+	return list
 }
 
 // drop takes one watch away, if it is still there.
@@ -167,18 +190,34 @@ func (l *line) retire() {
 	}
 }
 
-func callAll(watches []*Watch) {
+func callAll(watches []*Watch, word Word) {
 	for _, w := range watches {
-		w.call()
+		w.call(word)
 	}
 }
 
-// sleep reports false if the context ended before the time was over.
-func sleep(ctx context.Context, d time.Duration) bool {
+// nudge has a line that rests tell a new watch so.
+func (l *line) nudge() {
 	select {
-	case <-time.After(d):
-		return true
-	case <-ctx.Done():
-		return false
+	case l.nudged <- struct{}{}:
+	default: // it has one to find already
+	}
+}
+
+// rest waits before the next attempt. Of an office that cannot be reached, everybody is told that nothing is known, also
+// who begins to watch meanwhile. It reports false if the context ended before the time was over.
+func (l *line) rest(ctx context.Context, pause time.Duration, unknown bool) bool {
+	over := time.After(pause)
+	for {
+		if unknown {
+			callAll(l.all(), Unknown)
+		}
+		select {
+		case <-over:
+			return true
+		case <-l.nudged:
+		case <-ctx.Done():
+			return false
+		}
 	}
 }

@@ -23,18 +23,17 @@ func (s *lines) init(config Config, limits limits, ended *sync.WaitGroup) {
 }
 
 // watch adds a watch to the line that leads there.
-func (s *lines) watch(peer Name, at netip.AddrPort, gone func()) *Watch {
+func (s *lines) watch(peer Name, at netip.AddrPort, tell func(Word)) *Watch {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return new(Watch)
 	}
 	l := s.lineTo(netip.AddrPortFrom(at.Addr().Unmap(), at.Port()))
-	w := &Watch{line: l, peer: peer, gone: gone}
+	w := &Watch{line: l, peer: peer, tell: tell}
 	l.watches[peer] = append(l.watches[peer], w)
-	if len(l.watches[peer]) == 1 {
-		l.tell(message{subscribe, uint64(peer)})
-	}
+	l.tell(message{subscribe, uint64(peer)}) // also for a name that is watched already: the answer is for this one
+	l.nudge()
 	return w
 }
 
@@ -44,7 +43,7 @@ func (s *lines) lineTo(at netip.AddrPort) *line {
 		return l
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	l := &line{lines: s, at: at, watches: make(map[Name][]*Watch), stop: stop}
+	l := &line{lines: s, at: at, nudged: make(chan struct{}, 1), watches: make(map[Name][]*Watch), stop: stop}
 	s.open[at] = l
 	s.ended.Go(func() { l.run(ctx) })
 	return l

@@ -47,8 +47,21 @@ type bell chan struct{}
 
 func newBell() bell { return make(bell) }
 
-// ring panics when it is called twice.
-func (b bell) ring() { close(b) }
+// ring panics when Gone is told twice.
+func (b bell) ring(w Word) {
+	if w == Gone {
+		close(b)
+	}
+}
+
+// onGone is who waits for the end only.
+func onGone(f func()) func(Word) {
+	return func(w Word) {
+		if w == Gone {
+			f()
+		}
+	}
+}
 
 func (b bell) rang() bool {
 	select {

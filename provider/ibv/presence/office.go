@@ -82,14 +82,14 @@ func (o *Office) Register(n Name) { o.desk.register(n) }
 // that ended before, or never was, stays as it is.
 func (o *Office) End(n Name) { o.desk.end(n) }
 
-// Watch calls gone when the queue pair that is named peer, of the office that listens at the given address, is gone. It
-// returns at once. Gone is called at most once, from a goroutine of the office and under none of its locks; the other
-// peers of that address wait for it to return. A closed office watches nothing.
-func (o *Office) Watch(peer Name, at netip.AddrPort, gone func()) *Watch {
-	return o.lines.watch(peer, at, gone)
+// Watch calls tell with every [Word] of the queue pair that is named peer, of the office that listens at the given
+// address. It returns at once. Tell is called from a goroutine of the office and under none of its locks; the other peers
+// of that address wait for it to return. A closed office watches nothing.
+func (o *Office) Watch(peer Name, at netip.AddrPort, tell func(Word)) *Watch {
+	return o.lines.watch(peer, at, tell)
 }
 
-// Close ends the office: peers that watch its queue pairs hear that they are gone, and no gone of its own watches runs
+// Close ends the office: peers that watch its queue pairs hear that they are gone, and no tell of its own watches runs
 // when it returns, or will be called. It must not be called from one.
 func (o *Office) Close() error {
 	o.close.Do(func() {

@@ -92,8 +92,8 @@ func TestMappedAddressIsTheSame(t *testing.T) {
 	a, b := NewName(), NewName()
 	server.Register(a)
 	server.Register(b)
-	client.Watch(a, server.at(), func() {})
-	client.Watch(b, netip.AddrPortFrom(netip.MustParseAddr("::ffff:127.0.0.1"), server.Port()), func() {})
+	client.Watch(a, server.at(), func(Word) {})
+	client.Watch(b, netip.AddrPortFrom(netip.MustParseAddr("::ffff:127.0.0.1"), server.Port()), func(Word) {})
 	if n := client.openLines(); n != 1 {
 		t.Errorf("%d lines to one office", n)
 	}

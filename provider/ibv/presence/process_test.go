@@ -159,8 +159,8 @@ func TestStoppedProcessIsNotGone(t *testing.T) {
 		const many = 50_000
 		told := make(chan struct{}, 2*many)
 		for range many {
-			early.Watch(NewName(), at, func() { told <- struct{}{} })
-			late.Watch(NewName(), at, func() { told <- struct{}{} })
+			early.Watch(NewName(), at, onGone(func() { told <- struct{}{} }))
+			late.Watch(NewName(), at, onGone(func() { told <- struct{}{} }))
 		}
 		late.Watch(n, at, c.ring)
 		time.Sleep(4 * time.Second) // several times the limit on silence

@@ -17,7 +17,7 @@ func TestManyWatches(t *testing.T) {
 			names[i] = NewName()
 			server.Register(names[i])
 			told.Add(1)
-			client.Watch(names[i], server.at(), told.Done)
+			client.Watch(names[i], server.at(), onGone(told.Done))
 		}
 		until(t, "all watched", func() bool { return server.watchers(names[each-1]) == 1 })
 		if n := server.visitors(); n != 1 {
@@ -44,7 +44,7 @@ func TestManyConnections(t *testing.T) {
 		n := NewName()
 		servers[i].Register(n)
 		told.Add(1)
-		client.Watch(n, servers[i].at(), told.Done)
+		client.Watch(n, servers[i].at(), onGone(told.Done))
 	}
 	for _, s := range servers {
 		until(t, "watched", func() bool { return s.visitors() == 1 })

@@ -35,7 +35,7 @@ func TestLastStopHangsUp(t *testing.T) {
 	n := NewName()
 	server.Register(n)
 	for range 20 {
-		watch := client.Watch(n, server.at(), func() { t.Error("it is not gone") })
+		watch := client.Watch(n, server.at(), onGone(func() { t.Error("it is not gone") }))
 		until(t, "watched", func() bool { return server.watchers(n) == 1 })
 		watch.Stop()
 		until(t, "hung up", func() bool { return server.visitors() == 0 })
@@ -54,12 +54,12 @@ func TestStopFromGone(t *testing.T) {
 	inner, done := newBell(), newBell()
 	var watch *Watch
 	made := make(chan struct{})
-	watch = client.Watch(n, server.at(), func() {
+	watch = client.Watch(n, server.at(), onGone(func() {
 		<-made
 		watch.Stop()
 		client.Watch(n, server.at(), inner.ring)
-		done.ring()
-	})
+		done.ring(Gone)
+	}))
 	close(made)
 	server.End(n)
 	done.wait(t)
@@ -71,8 +71,8 @@ func TestStopWaitsForGone(t *testing.T) {
 	server, client := openUsual(t), openUsual(t)
 	entered, leave := newBell(), newBell()
 	var left atomic.Bool
-	watch := client.Watch(NewName(), server.at(), func() {
-		entered.ring()
+	watch := client.Watch(NewName(), server.at(), func(Word) {
+		entered.ring(Gone)
 		<-leave
 		left.Store(true)
 	})
@@ -84,7 +84,7 @@ func TestStopWaitsForGone(t *testing.T) {
 		if !left.Load() {
 			t.Error("Stop returned while gone ran")
 		}
-		stopped.ring()
+		stopped.ring(Gone)
 	})
 	for range 100 {
 		if stopped.rang() {
@@ -92,7 +92,7 @@ func TestStopWaitsForGone(t *testing.T) {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	leave.ring()
+	leave.ring(Gone)
 	stopped.wait(t)
 	stopping.Wait()
 }
@@ -106,8 +106,8 @@ func TestStopRacesWithEnd(t *testing.T) {
 		server.Register(n)
 		var calls atomic.Int32
 		var stopped atomic.Bool
-		watch := client.Watch(n, server.at(), func() {
-			if calls.Add(1) > 1 || stopped.Load() {
+		watch := client.Watch(n, server.at(), func(w Word) {
+			if w == Gone && calls.Add(1) > 1 || stopped.Load() {
 				t.Error("told twice, or after Stop")
 			}
 		})

@@ -79,7 +79,7 @@ func (v *visitor) hear(m message) error {
 func (v *visitor) subscribe(n Name) error {
 	watchers, known := v.desk.known[n]
 	if !known {
-		v.tellGone(n)
+		v.answer(gone, n)
 		return nil
 	}
 	if len(v.names) == v.desk.limits.names && !v.names[n] {
@@ -87,11 +87,12 @@ func (v *visitor) subscribe(n Name) error {
 	}
 	v.names[n], watchers[v] = true, true
 	v.knew++
+	v.answer(here, n)
 	return nil
 }
 
-// tellGone answers a subscription. What can wait for an honest visitor is one answer for each name it knew, a backlog,
+// answer says what is known of a name. What can wait for an honest visitor is one end for each name it knew, a backlog,
 // and the window of what it asked for meanwhile: who lets more wait is cut off. The caller holds desk.mu.
-func (v *visitor) tellGone(n Name) {
-	v.link.send(message{gone, uint64(n)}, min(v.knew, v.desk.limits.names)+2*window)
+func (v *visitor) answer(k kind, n Name) {
+	v.link.send(message{k, uint64(n)}, min(v.knew, v.desk.limits.names)+2*window)
 }
