@@ -21,7 +21,7 @@ ROCE         := qemu-system-x86 busybox-static kmod xz-utils iproute2 \
 ROCE_TIMEOUT ?= 8m
 
 .DEFAULT_GOAL := build
-.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs clean help
+.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-roce clean help
 
 build: ## build bin/weft, which needs only the C library
 	$(BUILD) -o $(BIN) ./cmd/weft
@@ -65,6 +65,15 @@ bench: bench-verbs ## measure the verbs, then run every benchmark once, with all
 bench-verbs: ## measure the verbs on every provider and against their peers, and record it (a few minutes, a quiet machine)
 	@scripts/need ucx_perftest ucx-utils
 	$(GO) run -buildvcs=false ./bench/verbs -out bench/results/verbs.json
+
+# The machine's files are gone with it, so it prints what is to be kept.
+bench-roce: build ## measure weft perf beside perftest on Soft-RoCE in a virtual machine, and record it (a quiet machine)
+	@scripts/need --all $(ROCE)
+	$(GO) build -buildvcs=false -o bin/softroce ./rig/softroce
+	$(GO) build -buildvcs=false -o bin/bench ./bench/verbs
+	bin/softroce --timeout 20m -- sh -c 'bin/bench -roce bin/weft -pairs 7 -out bench/results/roce.json >&2; \
+		status=$$?; cat bench/results/roce.json; exit $$status' >bin/roce.json; \
+		status=$$?; if [ -s bin/roce.json ]; then mv bin/roce.json bench/results/roce.json; fi; exit $$status
 
 clean: ## remove what was built
 	rm -rf bin

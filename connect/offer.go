@@ -46,16 +46,18 @@ func (r Reach) between(a, b *greeting) bool {
 	return sameProcess
 }
 
-// agree is the first of the listener's offers that the dialler makes too and that reaches. Both ends compute it.
-func agree(listener, dialler *greeting) (Offer, bool) {
+// common lists the listener's offers that the dialler makes too and that reach, in the listener's order. Both ends compute it.
+func common(listener, dialler *greeting) []Offer {
+	var both []Offer
 	for _, offer := range listener.offers {
 		for _, other := range dialler.offers {
 			if other.Provider == offer.Provider && max(offer.Reach, other.Reach).between(listener, dialler) {
-				return offer.with(other), true
+				both = append(both, offer.with(other))
+				break
 			}
 		}
 	}
-	return Offer{}, len(listener.offers)+len(dialler.offers) == 0
+	return both
 }
 
 // with is what holds for both of two offers.

@@ -1,11 +1,13 @@
 package connect
 
 import (
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
 
-func TestAgree(t *testing.T) {
+func TestCommon(t *testing.T) {
 	const inproc, shm, tcp, ibv = "inproc", "shm", "tcp", "ibv"
 	offers := func(names ...string) (list []Offer) {
 		for _, name := range names {
@@ -20,25 +22,28 @@ func TestAgree(t *testing.T) {
 		listener, dialler []Offer
 		dialler2          place
 		user              uint32
-		want              string // "-" for none
+		want              string // what both have, the best first
 	}{
-		{offers(inproc, shm, tcp), offers(tcp, shm, inproc), here, 0, inproc},
-		{offers(inproc, shm, tcp), offers(tcp, shm, inproc), there, 0, shm},
+		{offers(inproc, shm, tcp), offers(tcp, shm, inproc), here, 0, "inproc shm tcp"},
+		{offers(inproc, shm, tcp), offers(tcp, shm, inproc), there, 0, "shm tcp"},
 		{offers(inproc, shm, tcp), offers(tcp, shm, inproc), there, 7, tcp}, // another user
 		{offers(inproc, shm, tcp), offers(tcp, shm, inproc), far, 0, tcp},
 		{offers(inproc, shm, tcp), offers(tcp, shm, inproc), nowhere, 0, tcp},
-		{offers(tcp, shm), offers(shm, tcp), there, 0, tcp}, // the listener's order counts
-		{offers(shm), offers(shm), far, 0, "-"},
-		{[]Offer{{Provider: shm}}, offers(shm), far, 0, "-"}, // the narrower reach counts
-		{offers(tcp), offers(ibv), here, 0, "-"},
-		{offers(tcp), nil, here, 0, "-"},
+		{offers(tcp, shm), offers(shm, tcp), there, 0, "tcp shm"}, // the listener's order counts
+		{offers(shm), offers(shm), far, 0, ""},
+		{[]Offer{{Provider: shm}}, offers(shm), far, 0, ""}, // the narrower reach counts
+		{offers(tcp), offers(ibv), here, 0, ""},
+		{offers(tcp), nil, here, 0, ""},
 		{nil, nil, here, 0, ""},
 	} {
 		listener := &greeting{place: here, offers: c.listener}
 		dialler := &greeting{identity: Identity{User: c.user}, place: c.dialler2, offers: c.dialler}
-		got, ok := agree(listener, dialler)
-		if ok == (c.want == "-") || ok && got.Provider != c.want {
-			t.Errorf("%v and %v from %+v agree on %q, %v; want %q", c.listener, c.dialler, c.dialler2, got.Provider, ok, c.want)
+		var names []string
+		for _, offer := range common(listener, dialler) {
+			names = append(names, offer.Provider)
+		}
+		if got := strings.Join(names, " "); got != c.want {
+			t.Errorf("%v and %v from %+v have %q in common; want %q", c.listener, c.dialler, c.dialler2, got, c.want)
 		}
 	}
 }
@@ -50,6 +55,10 @@ func TestBothEndsAgree(t *testing.T) {
 	want := Offer{Provider: "tcp", MaxMessage: 50, MaxQueuePairs: 7, PeerTimeout: time.Minute}
 	if a.Agreed() != want || b.Agreed() != want {
 		t.Errorf("agreed on %+v and %+v, want %+v", a.Agreed(), b.Agreed(), want)
+	}
+	others := []Offer{{Provider: "ibv"}}
+	if !slices.Equal(a.Others(), others) || !slices.Equal(b.Others(), others) {
+		t.Errorf("instead of that %+v and %+v, want %+v", a.Others(), b.Others(), others)
 	}
 }
 

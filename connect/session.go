@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,7 +20,7 @@ type Session struct {
 	wire        wire
 	timeout     time.Duration
 	peer        Identity
-	agreed      Offer
+	common      []Offer // what both ends can use; the first is agreed on
 	credentials *Credentials
 	handle      leak.Handle
 	closed      atomic.Bool
@@ -115,24 +116,38 @@ func (s *Session) tlsHint() string {
 	return "; does it want TLS?"
 }
 
-func (s *Session) agree(mine, theirs *greeting, which side) (err error) {
+func (s *Session) agree(mine, theirs *greeting, which side) error {
 	listener, dialler := theirs, mine
 	if which == listening {
 		listener, dialler = mine, theirs
 	}
-	var ok bool
-	if s.agreed, ok = agree(listener, dialler); !ok {
-		err = fmt.Errorf("%w with %v: this end offers %s; the peer offers %s", ErrNoCommonProvider, theirs.identity,
+	s.common = common(listener, dialler)
+	if len(s.common) == 0 && len(mine.offers)+len(theirs.offers) > 0 {
+		return fmt.Errorf("%w with %v: this end offers %s; the peer offers %s", ErrNoCommonProvider, theirs.identity,
 			describe(mine.offers), describe(theirs.offers))
 	}
-	return err
+	return nil
 }
 
 // Peer is who the other end says it is.
 func (s *Session) Peer() Identity { return s.peer }
 
 // Agreed is the provider that both ends use, with limits that hold for both: the smaller numbers, the longer timeout.
-func (s *Session) Agreed() Offer { return s.agreed }
+func (s *Session) Agreed() Offer {
+	if len(s.common) == 0 {
+		return Offer{} // neither end offers anything
+	}
+	return s.common[0]
+}
+
+// Others are what both ends could use instead, the best first, if what was agreed on turns out not to lead to the peer.
+// Both ends see the same.
+func (s *Session) Others() []Offer {
+	if len(s.common) == 0 {
+		return nil
+	}
+	return slices.Clone(s.common[1:])
+}
 
 // Credentials is what the kernel knows of the peer, if the session runs over a Unix socket.
 func (s *Session) Credentials() (Credentials, bool) {

@@ -8,14 +8,16 @@ import (
 	"github.com/HdrHistogram/hdrhistogram-go"
 
 	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/internal/units"
 )
 
 // Client measures what a plan says.
 type Client struct {
 	Side
 	Plan   Plan
-	Begin  func(index int, run Run) // is told when a run begins; nil: nobody is
-	Report func(Result)             // is given each result when it is there; required
+	Cut    func(plan Plan, most units.Size) // is told if a device takes no longer messages, and what is left; nil: nobody is
+	Begin  func(index int, run Run)         // is told when a run begins; nil: nobody is
+	Report func(Result)                     // is given each result when it is there; required
 }
 
 // Run carries the plan out with a server. When ctx is done it ends the present run early, reports it as partial, and
@@ -27,9 +29,11 @@ func (c *Client) Run(ctx context.Context) error {
 	sig := &signals{}
 	late, end := watchContext(ctx, sig, farewellTime)
 	defer end()
-	if _, err := (talk{c.Exchange}).round(late, "plan", note{Plan: &c.Plan}); err != nil {
+	theirs, err := talk{c.Exchange}.round(late, "plan", c.limits(&c.Plan))
+	if err != nil {
 		return both(ctx.Err(), err)
 	}
+	c.cut(theirs)
 	e, err := c.join(late, &c.Plan, sig)
 	if err != nil {
 		return both(ctx.Err(), err)
@@ -39,6 +43,15 @@ func (c *Client) Run(ctx context.Context) error {
 		err = ctx.Err()
 	}
 	return both(err, e.close())
+}
+
+// cut leaves out what a device does not take.
+func (c *Client) cut(theirs note) {
+	before := len(c.Plan.Sizes)
+	most := c.Plan.cut(c.limits(nil), theirs)
+	if len(c.Plan.Sizes) < before && c.Cut != nil {
+		c.Cut(c.Plan, most)
+	}
 }
 
 func (c *Client) runs(ctx context.Context, e *end, sig *signals) error {
@@ -103,7 +116,7 @@ func newTallies(n int, run Run) []tally {
 	tallies := make([]tally, n)
 	for i := range tallies {
 		if run.Measure == Latency {
-			tallies[i].histogram = newHistogram()
+			tallies[i].histogram = NewHistogram()
 		}
 	}
 	return tallies
@@ -125,7 +138,7 @@ func (c *Client) result(run Run, tallies []tally, used time.Duration, theirs not
 	}
 	if run.Measure == Latency {
 		h, batch := merge(tallies)
-		r.Latency = spread(h, run, batch)
+		r.Latency = NewSpread(h, run, batch)
 		return r, nil
 	}
 	r.Rate = rate(run, r.Messages, r.Seconds)
@@ -142,7 +155,7 @@ func merge(tallies []tally) (*hdrhistogram.Histogram, int) {
 	if len(tallies) == 1 {
 		return tallies[0].histogram, batch
 	}
-	all := newHistogram()
+	all := NewHistogram()
 	for i := range tallies {
 		t := &tallies[i]
 		for _, bar := range t.histogram.Distribution() {

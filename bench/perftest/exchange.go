@@ -19,12 +19,14 @@ type Exchange interface {
 
 // note is what a side says in a round, apart from addresses and spans.
 type note struct {
-	Failed string `json:"failed,omitempty"` // the side gives up, and why
-	Plan   *Plan  `json:"plan,omitempty"`   // the client's
-	Last   bool   `json:"last,omitempty"`   // the client's: there will be no further run
-	CPU    int64  `json:"cpu_ns,omitempty"` // the server's, for a run
-	Wrong  string `json:"wrong,omitempty"`  // the server's: which bytes are not as they must be
-	Sum    uint64 `json:"sum,omitempty"`    // the server's: all words that atomics have changed, added up
+	Failed     string `json:"failed,omitempty"`      // the side gives up, and why
+	CutOff     bool   `json:"cut_off,omitempty"`     // it failed because its queue pairs do not reach the other's
+	Plan       *Plan  `json:"plan,omitempty"`        // the client's
+	MaxMessage uint32 `json:"max_message,omitempty"` // of the side's device, in bytes, beside the plan
+	Last       bool   `json:"last,omitempty"`        // the client's: there will be no further run
+	CPU        int64  `json:"cpu_ns,omitempty"`      // the server's, for a run
+	Wrong      string `json:"wrong,omitempty"`       // the server's: which bytes are not as they must be
+	Sum        uint64 `json:"sum,omitempty"`         // the server's: all words that atomics have changed, added up
 }
 
 // stepTime bounds a round. Both sides come to it at about the same time; filling and comparing memory is between.
@@ -64,9 +66,9 @@ func (t talk) cards(ctx context.Context, mine connect.Card, said note) (theirs c
 	return theirs, heard, nil
 }
 
-// patience is how long a round with this note may take.
+// patience is how long a round with this note may take. Who is cut off waits: the other notices it only after a while.
 func (n *note) patience() time.Duration {
-	if n.Failed != "" {
+	if n.Failed != "" && !n.CutOff {
 		return failedTime
 	}
 	return stepTime

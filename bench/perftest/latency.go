@@ -30,6 +30,14 @@ func (b *budget) spent(now clock.Time) bool {
 	return b.left == 0 || now >= b.until || b.stop.stop.Load()
 }
 
+// over is spent, now. Some clocks are slow to read, so it is read only if it counts.
+func (b *budget) over() bool {
+	if b.until == clock.Never {
+		return b.spent(0)
+	}
+	return b.spent(clock.Real.Now())
+}
+
 // warmUp is the budget before measuring: one message at least is sent.
 func (w *worker) warmUp() budget {
 	return budget{-1, clock.Real.Now().Add(w.end.plan.WarmUp), w.signals}

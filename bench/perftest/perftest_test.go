@@ -154,9 +154,10 @@ func (m *mallocs) end(Result)     { m.made = append(m.made, m.count()-m.before) 
 
 // A server refuses what it cannot do, and says so to the client.
 func TestServerRefusesAPlan(t *testing.T) {
+	_, devices := openDevices(t)
 	a, b := NewPipe()
 	served := make(chan error, 1)
-	go func() { served <- (&Server{Side{Exchange: b}}).Serve(context.Background()) }()
+	go func() { served <- (&Server{Side{Device: devices[1], Exchange: b}}).Serve(context.Background()) }()
 	client := talk{a}
 	plan := smallPlan()
 	plan.Depth = -1
@@ -168,6 +169,9 @@ func TestServerRefusesAPlan(t *testing.T) {
 	}
 	if err := <-served; !errors.Is(err, ErrPlan) {
 		t.Errorf("the server ends with %v", err)
+	}
+	if err := errors.Join(devices[0].Close(), devices[1].Close()); err != nil {
+		t.Error(err)
 	}
 }
 

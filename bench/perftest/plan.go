@@ -134,13 +134,31 @@ func (p *Plan) Runs() []Run {
 }
 
 // slot is how many bytes a queue pair has for incoming messages, and as many for outgoing ones.
-func (p *Plan) slot() int {
+func (p *Plan) slot() int { return slotOf(slices.Max(p.Sizes)) }
+
+func slotOf(message units.Size) int {
 	const line, page = 64, 4096
-	size := int(max(wordBytes, slices.Max(p.Sizes)))
+	size := int(max(wordBytes, message))
 	if size >= page {
 		return (size + page - 1) / page * page
 	}
 	return (size + line - 1) / line * line
+}
+
+// limits is what a side says of itself when the plan is made known.
+func (s *Side) limits(plan *Plan) note {
+	return note{Plan: plan, MaxMessage: s.Device.Limits().MaxMessage}
+}
+
+// cut leaves out the sizes that the device of either side does not take, and returns the largest that they do. Both sides
+// come to the same. If nothing were left it does nothing: then opening the side fails, and says why.
+func (p *Plan) cut(mine, theirs note) units.Size {
+	most := units.Size(min(mine.MaxMessage, theirs.MaxMessage))
+	fits := slices.DeleteFunc(slices.Clone(p.Sizes), func(size units.Size) bool { return slotOf(size) > int(most) })
+	if len(fits) > 0 {
+		p.Sizes = fits
+	}
+	return most
 }
 
 // maxInFlight bounds the bytes outstanding on all queue pairs, so that a run with large messages can end in time.

@@ -51,10 +51,11 @@ const (
 	digits        = 3
 )
 
-func newHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longestSample, digits) }
+// NewHistogram makes one for samples in nanoseconds.
+func NewHistogram() *hdrhistogram.Histogram { return hdrhistogram.New(1, longestSample, digits) }
 
-// spread reads a histogram of batches. Each message of a batch took parts of a sample: one, or both ways of a ping-pong.
-func spread(h *hdrhistogram.Histogram, run Run, batch int) *Spread {
+// NewSpread reads a histogram of batches. Each message of a batch took parts of a sample: one, or both ways of a ping-pong.
+func NewSpread(h *hdrhistogram.Histogram, run Run, batch int) *Spread {
 	s := &Spread{Kind: "post to completion", Batch: batch, Count: h.TotalCount()}
 	parts := float64(batch)
 	if run.Operation.PingPong() {

@@ -9,7 +9,7 @@ func near(got, want float64) bool { return math.Abs(got-want) <= want/500 }
 
 // The numbers of a known distribution: 1,000 samples of 1 to 1,000 µs.
 func TestSpread(t *testing.T) {
-	h := newHistogram()
+	h := NewHistogram()
 	for i := int64(1); i <= 1000; i++ {
 		if err := h.RecordValue(i * 1000); err != nil {
 			t.Fatal(err)
@@ -23,7 +23,7 @@ func TestSpread(t *testing.T) {
 	}{
 		{Read, 1, 1, "post to completion"}, {Write, 1, 2, "half round trip"}, {Send, 4, 8, "half round trip"}, {FetchAdd, 10, 10, "post to completion"},
 	} {
-		s := spread(h, Run{Operation: c.operation}, c.batch)
+		s := NewSpread(h, Run{Operation: c.operation}, c.batch)
 		if !near(s.P50, 500/c.parts) || !near(s.P99, 990/c.parts) || !near(s.P999, 999/c.parts) || !near(s.Max, 1000/c.parts) ||
 			!near(s.Mean, 500.5/c.parts) || s.Kind != c.kind || s.Batch != c.batch {
 			t.Errorf("%v, batch %d: %+v", c.operation, c.batch, s)
@@ -40,7 +40,7 @@ func TestMerge(t *testing.T) {
 		tallies[1].histogram.RecordValue(4 * 3000) // four of 3 µs
 	}
 	h, batch := merge(tallies)
-	s := spread(h, Run{Operation: Read}, batch)
+	s := NewSpread(h, Run{Operation: Read}, batch)
 	if batch != 4 || h.TotalCount() != 200 || !near(s.P50, 1) || !near(s.P99, 3) || !near(s.Mean, 2) {
 		t.Errorf("batch %d, %d samples, %+v", batch, h.TotalCount(), s)
 	}

@@ -16,7 +16,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	sig := &signals{}
 	ctx, end := watchContext(ctx, sig, 0)
 	defer end()
-	theirs, err := talk{s.Exchange}.round(ctx, "plan", note{})
+	theirs, err := talk{s.Exchange}.round(ctx, "plan", s.limits(nil))
 	if err != nil {
 		return both(ctx.Err(), err)
 	}
@@ -25,6 +25,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		_, failed := talk{s.Exchange}.round(ctx, "connect", note{Failed: text(err)})
 		return both(err, failed)
 	}
+	plan.cut(s.limits(nil), theirs)
 	e, err := s.join(ctx, plan, sig)
 	if err != nil {
 		return both(ctx.Err(), err)

@@ -117,7 +117,8 @@ func processTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-// ErrConnect is what both sides end with when their queue pairs do not reach each other.
+// ErrConnect is what both sides end with when their queue pairs do not reach each other. The exchange can still be used: for
+// another try, on other devices.
 var ErrConnect = errors.New("the queue pairs cannot be connected")
 
 // join opens this side, and connects it with the other.
@@ -131,22 +132,39 @@ func (s *Side) join(ctx context.Context, plan *Plan, sig *signals) (*end, error)
 	if err != nil {
 		return nil, both(err, e.close())
 	}
-	if failed = s.connect(e, theirs, sig); failed != nil {
-		failed = fmt.Errorf("%w: %w", ErrConnect, failed)
-	}
-	_, err = talk{s.Exchange}.round(ctx, "connected", note{Failed: text(failed)})
+	failed = s.connect(e, theirs, sig)
+	mine := note{Failed: text(failed), CutOff: failed != nil && !errors.Is(failed, errAborted)}
+	heard, err := talk{s.Exchange}.round(ctx, "connected", mine)
 	if failed != nil || err != nil {
-		return nil, both(both(failed, err), e.close())
+		return nil, both(cutOff(mine, heard, both(failed, err)), e.close())
 	}
 	return e, nil
 }
 
+// cutOff makes ErrConnect of what both sides know, so that both end with it, or neither: if whoever failed was cut off.
+func cutOff(mine, theirs note, err error) error {
+	for _, n := range []note{mine, theirs} {
+		if n.Failed != "" && !n.CutOff {
+			return err
+		}
+	}
+	if !mine.CutOff && !theirs.CutOff {
+		return err // the exchange itself has failed
+	}
+	return fmt.Errorf("%w: %w", ErrConnect, err)
+}
+
+// connect connects the queue pairs, and has each carry a message in either direction: some NICs take themselves for
+// connected before they have heard of each other.
 func (s *Side) connect(e *end, theirs connect.Card, sig *signals) error {
 	if err := e.connect(theirs, sig); err != nil {
 		return err
 	}
 	return s.each(e, sig, func(_ int, w *worker) error {
 		w.prepare(Run{Size: 1}, Hybrid, s.Served, sig)
-		return w.connect()
+		if err := w.connect(); err != nil {
+			return err
+		}
+		return w.greet()
 	})
 }

@@ -36,7 +36,7 @@ func (w *worker) stream(t *tally, b budget) error {
 		if err := w.fillWindow(w.pairs[next], window, t, &b); err != nil {
 			return err
 		}
-		if b.spent(clock.Real.Now()) {
+		if b.over() {
 			return w.finishStream(t)
 		}
 	}

@@ -172,6 +172,22 @@ func (w *worker) connect() error {
 	return nil
 }
 
+// greet sends a first message by every pair, and waits for the peer's.
+func (w *worker) greet() error {
+	if err := w.farewell(); err != nil {
+		return err
+	}
+	for w.farewells < len(w.pairs) {
+		if w.signals.stop.Load() {
+			return errAborted
+		}
+		if _, err := w.takeOrIdle(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // post stages one message of the run.
 func (w *worker) post(p *pair, flags verbs.Flags) error {
 	p.posted++
@@ -202,7 +218,8 @@ func (w *worker) drain() error {
 	return nil
 }
 
-// farewell tells the peer's worker that the run has ended: the one message of a run that has a number with it.
+// farewell tells the peer's worker that the run has ended: the one message of a run that has a number with it. A greeting
+// is the same.
 func (w *worker) farewell() error {
 	for _, p := range w.pairs {
 		if err := w.makeRoom(p); err != nil {

@@ -4,6 +4,8 @@
 //	go run ./bench/verbs -out bench/results/verbs.json
 //	go run ./bench/verbs -only 'shm lane' -pairs 11
 //
+// With -roce it measures weft perf beside perftest on a real RDMA device instead: make bench-roce runs that in the rig.
+//
 // There are two kinds of rows. A figure stands for itself: its times are CPU time of the measuring thread, medians over
 // several rounds, and mean something only beside the baseline of the same run, one uncontended atomic addition. A
 // contest compares a lane between two real processes, each pinned to a core, with what a program would take instead,
@@ -30,7 +32,8 @@ type options struct {
 	out   string
 	only  *regexp.Regexp
 	pairs int
-	scale int // how much work: 10 is a full run
+	scale int    // how much work: 10 is a full run
+	roce  string // the binary of weft, to measure on an RDMA device
 }
 
 func main() {
@@ -61,6 +64,7 @@ func parse(arguments []string) (o options, err error) {
 	f := flag.NewFlagSet("verbs", flag.ExitOnError)
 	f.StringVar(&o.out, "out", "", "file to keep the results in, as JSON; the run that is there is printed for comparison")
 	f.IntVar(&o.pairs, "pairs", 9, "pairs that each contest takes")
+	f.StringVar(&o.roce, "roce", "", "measure this binary of weft beside perftest, on the RDMA device that WEFT_ROCE names")
 	only := f.String("only", "", "measure only rows that this regular expression matches; they are printed, not kept")
 	quick := f.Bool("quick", false, "a tenth of the work, for trying out; not kept")
 	if err := f.Parse(arguments); err != nil {
@@ -73,6 +77,8 @@ func parse(arguments []string) (o options, err error) {
 	switch partial := *quick || *only != ""; {
 	case f.NArg() > 0:
 		return o, fmt.Errorf("%q is too much: there are only flags", f.Arg(0))
+	case o.roce != "" && os.Getenv("WEFT_ROCE") == "":
+		return o, fmt.Errorf("-roce: WEFT_ROCE names no RDMA device; make bench-roce measures one that is made for it")
 	case o.pairs < 1 || o.pairs > 1000:
 		return o, fmt.Errorf("-pairs %d: from 1 to 1000", o.pairs)
 	case partial:

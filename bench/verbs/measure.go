@@ -55,7 +55,11 @@ func steps(o options) []step {
 		figure("simulator events", measureEvents),
 		figure("simulator memory", measureNodeMemory),
 	}
-	for _, c := range contests(o.scale) {
+	held := contests(o.scale)
+	if o.roce != "" {
+		all, held = nil, roceContests(o.roce, o.scale)
+	}
+	for _, c := range held {
 		all = append(all, step{c.what + ", " + c.peer, func() ([]result, error) {
 			r, err := c.hold(o.pairs)
 			return []result{r}, err
@@ -66,7 +70,7 @@ func steps(o options) []step {
 
 // measure takes the steps that were asked for. One that fails is a row too, so that the others are not lost.
 func measure(o options) error {
-	r := newRecord()
+	r := newRecord(o.roce != "")
 	watch, err := newWatch()
 	if err != nil {
 		return err

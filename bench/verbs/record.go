@@ -27,11 +27,14 @@ type machine struct {
 	Kernel string `json:"kernel"`
 	Go     string `json:"go"`
 	OS     string `json:"os"`
-	UCX    string `json:"ucx"`
+	UCX    string `json:"ucx,omitempty"`
 }
 
-func newRecord() *record {
+func newRecord(withoutUCX bool) *record {
 	r := &record{Time: time.Now().UTC().Truncate(time.Second), Machine: thisMachine()}
+	if withoutUCX {
+		return r
+	}
 	ucx, err := peers.UCXVersion()
 	switch {
 	case err != nil:

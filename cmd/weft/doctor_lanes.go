@@ -22,27 +22,30 @@ func examineLanes(ctx context.Context, rdma rdmaView) (found []finding) {
 }
 
 func examineLane(ctx context.Context, l lane, rdma rdmaView) finding {
-	switch unusable := rdma.usable(); {
-	case l.name != "ibv" || unusable == nil:
-	case len(rdma.devices) == 0 && rdma.unlisted == nil:
-		return good(l.name, "%s: no RDMA device, and none is needed", l.what).but(absent, "")
-	default:
-		return good(l.name, "%s: a device is there, but cannot be used", l.what).but(problem, "see RDMA below")
+	var name string
+	if l.name == "ibv" {
+		switch {
+		case len(rdma.devices) == 0 && rdma.unlisted == nil:
+			return good(l.name, "%s: no RDMA device, and none is needed", l.what).but(absent, "")
+		case rdma.usable() != nil:
+			return good(l.name, "%s: a device is there, but cannot be used", l.what).but(problem, "see RDMA below")
+		}
+		name = rdma.choice.String()
 	}
-	if err := tryLane(ctx, l); err != nil {
+	if err := tryLane(ctx, l, name); err != nil {
 		return good(l.name, "%s: %v", l.what, err).but(problem, "")
 	}
 	return good(l.name, "%s: a write arrived", l.what)
 }
 
-// tryLane writes over a lane from this process to itself, and compares what has arrived.
-func tryLane(ctx context.Context, l lane) error {
+// tryLane writes over a lane from this process to itself, and compares what has arrived. Name is an RDMA device's.
+func tryLane(ctx context.Context, l lane, name string) error {
 	if err := l.checkFiles(1, 1); err != nil {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, laneTime)
 	defer cancel()
-	return withinProcess(ctx, l, laneTime, nil, func(side perftest.Side) error {
+	return withinProcess(ctx, l, device{name: name, timeout: laneTime}, nil, func(side perftest.Side) error {
 		client := perftest.Client{Side: side, Plan: trial(), Report: func(perftest.Result) {}}
 		return client.Run(ctx)
 	})

@@ -16,13 +16,21 @@ func TestDoctor(t *testing.T) {
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d, %s%s", status, out, errs)
 	}
-	for _, want := range []string{"Providers\n", "ok       inproc", "ok       shm", "ok       tcp", "RDMA\n", "library", "What will be used\n", "to this host     shm", "to another host  tcp",
+	for _, want := range []string{"Providers\n", "ok       inproc", "ok       shm", "ok       tcp", "RDMA\n", "library", "What will be used\n", "to this host     shm", "to another host  " + anotherHost(),
 		"kernel", "cores", "CPU quota", "open files", "locked memory", "memfd and seals", "userfaultfd", "abstract socket", "loopback IPv4",
 		"loopback IPv6", "huge pages"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
+}
+
+// anotherHost is what leads to another host from the machine that the tests run on.
+func anotherHost() string {
+	if lookAtRDMA("").usable() == nil {
+		return "ibv"
+	}
+	return "tcp"
 }
 
 func TestDoctorSpeaksJSON(t *testing.T) {
@@ -60,8 +68,8 @@ func TestDoctorWithNothingUsable(t *testing.T) {
 }
 
 func TestChooseLanes(t *testing.T) {
-	find := func(states ...health) (found []finding) {
-		for i, s := range states {
+	find := func(inproc, shm, ibv, tcp health) (found []finding) {
+		for i, s := range []health{inproc, shm, ibv, tcp} {
 			found = append(found, finding{Name: lanes[i].name, State: s})
 		}
 		return found
@@ -72,14 +80,17 @@ func TestChooseLanes(t *testing.T) {
 		here, there string
 		why         string // of the choice for this host
 	}{
-		{find(ok, ok, ok), "", "shm", "tcp", "the best that works"},
-		{find(ok, problem, ok), "auto", "tcp", "tcp", "the best that works"},
-		{find(ok, ok, problem), "", "shm", "", "the best that works"},
-		{find(ok, problem, problem), "", "", "", "no lane that reaches there works"},
-		{find(ok, ok, ok), "tcp", "tcp", "tcp", "WEFT_PROVIDER asks for it"},
-		{find(ok, ok, problem), "tcp", "", "", "WEFT_PROVIDER asks for tcp, which does not work: see above"},
-		{find(ok, ok, ok), "shm", "shm", "", "WEFT_PROVIDER asks for it"},
-		{find(ok, ok, ok), "inproc", "", "", "WEFT_PROVIDER asks for inproc, which does not reach there"},
+		{find(ok, ok, absent, ok), "", "shm", "tcp", "the best that works"},
+		{find(ok, problem, absent, ok), "auto", "tcp", "tcp", "the best that works"},
+		{find(ok, ok, absent, problem), "", "shm", "", "the best that works"},
+		{find(ok, problem, absent, problem), "", "", "", "no lane that reaches there works"},
+		{find(ok, ok, ok, ok), "", "shm", "ibv", "the best that works"},
+		{find(ok, problem, ok, ok), "", "ibv", "ibv", "the best that works: RDMA"},
+		{find(ok, ok, absent, ok), "ibv", "", "", "WEFT_PROVIDER asks for ibv, which does not work: see above"},
+		{find(ok, ok, absent, ok), "tcp", "tcp", "tcp", "WEFT_PROVIDER asks for it"},
+		{find(ok, ok, absent, problem), "tcp", "", "", "WEFT_PROVIDER asks for tcp, which does not work: see above"},
+		{find(ok, ok, absent, ok), "shm", "shm", "", "WEFT_PROVIDER asks for it"},
+		{find(ok, ok, absent, ok), "inproc", "", "", "WEFT_PROVIDER asks for inproc, which does not reach there"},
 	} {
 		here, there := chooseLanes(c.tried, c.asked)
 		if here.Provider != c.here || there.Provider != c.there || !strings.Contains(here.Why, c.why) {
@@ -105,7 +116,7 @@ func TestDoctorHeedsTheEnvironment(t *testing.T) {
 		status int
 		says   string
 	}{
-		{"warp", 2, `WEFT_PROVIDER "warp": there are auto, inproc, shm, tcp`},
+		{"warp", 2, `WEFT_PROVIDER "warp": there are auto, inproc, shm, ibv, tcp`},
 		{"inproc", 1, "to this host     none"},
 		{"shm", 0, "to another host  none"},
 	} {

@@ -35,7 +35,7 @@ func TestExitStatus(t *testing.T) {
 		{"", 0, "Available Commands"},
 		{"--help", 0, "deterministic simulator"},
 		{"version", 0, "weft unreleased"},
-		{"version --json", 0, `"providers":["inproc","shm","tcp","sim"]`},
+		{"version --json", 0, `"providers":["inproc","shm","ibv","tcp","sim"]`},
 		{"--version", 0, "weft version unreleased"},
 		{"help demo", 0, "Bob writes into alice's memory"},
 		{"help", 0, "Available Commands"},

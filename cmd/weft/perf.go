@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/bench/perftest"
+	"github.com/weft-fabric/weft/bench/pingpong"
 	"github.com/weft-fabric/weft/connect"
 )
 
@@ -28,7 +28,9 @@ const (
 type perfOptions struct {
 	serve, connect           string
 	local, once, child       bool
-	provider, size, wait     string
+	choice                   choiceFlags
+	peer, size, wait         string
+	port                     uint16
 	measure, pin             string
 	all, plain, asJSON, mute bool
 	peerTimeout              time.Duration
@@ -51,13 +53,17 @@ latency needs --wait polling; the others wait for completions. Bandwidth keeps
 for the message rate raise --list and --quiet-every. After it the target's bytes
 are compared: "verified".
 
+With --peer pingpong it plays with ibv_rc_pingpong of libibverbs, as its client
+or server; --size (4KiB) and --iterations (1000) are the same on both sides.
+
 Ctrl-C ends the row and prints what was measured until then (exit status 130;
 SIGTERM does the same, 143); a second one ends at once.`,
 		Example: `  weft perf --local                    both sides here, over shared memory
   weft perf --local --provider tcp send --size 8
   weft perf --local --size 8 --measure bandwidth --list 32 --quiet-every 64
   weft perf --serve                    in one window, and in another:
-  weft perf --connect 127.0.0.1:7471 read --all`,
+  weft perf --connect 127.0.0.1:7471 read --all
+  weft perf --connect HOST --peer pingpong     with ibv_rc_pingpong -g INDEX`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.addFlags(cmd)
@@ -71,7 +77,9 @@ func (o *perfOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.connect, "connect", "", "measure with the server at `ADDR`")
 	f.BoolVar(&o.local, "local", false, "measure with a server that is started here for it")
 	f.BoolVar(&o.once, "once", false, "with --serve: end after one client")
-	f.StringVar(&o.provider, "provider", "", "`NAME`: auto, shm, tcp, inproc; or by WEFT_PROVIDER (auto)")
+	f.StringVar(&o.peer, "peer", "", "whom to meet, if not weft: `NAME`: pingpong")
+	f.Uint16Var(&o.port, "port", pingpong.DefaultPort, "with --peer: TCP port of an address that has none")
+	o.choice.add(cmd)
 	f.StringVar(&o.size, "size", "8,4KiB,1MiB", "`BYTES` of a message: 8, 1KiB..1MiB")
 	f.BoolVar(&o.all, "all", false, "all sizes from 1 B to 64 MiB")
 	f.StringVar(&o.measure, "measure", "both", "`WHAT`: latency, bandwidth or both")
@@ -97,7 +105,7 @@ func (o *perfOptions) addFlags(cmd *cobra.Command) {
 
 func (o *perfOptions) addCompletions(cmd *cobra.Command) {
 	cmd.ValidArgs = append([]string{"atomic"}, perftest.Operations...)
-	for flag, words := range map[string][]string{"provider": providerNames(), "wait": perftest.Waits, "measure": append([]string{"both"}, perftest.Measures...)} {
+	for flag, words := range map[string][]string{"peer": {"pingpong"}, "wait": perftest.Waits, "measure": append([]string{"both"}, perftest.Measures...)} {
 		// It fails only for a flag that does not exist.
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
@@ -105,9 +113,15 @@ func (o *perfOptions) addCompletions(cmd *cobra.Command) {
 
 // run chooses the role.
 func (o *perfOptions) run(cmd *cobra.Command, args []string) error {
+	if o.peer != "" {
+		return o.meetForeigner(cmd, args)
+	}
 	set, err := o.settings(cmd, args)
 	if err != nil {
 		return usageError{err}
+	}
+	if err := set.provider.missing(); err != nil {
+		return err
 	}
 	switch {
 	case o.serve != "":
@@ -128,17 +142,6 @@ func isUsage(err error) error {
 	return err
 }
 
-// providerWord is what was asked for, and by what, for messages.
-func (o *perfOptions) providerWord() (word, by string) {
-	if o.provider != "" {
-		return o.provider, "--provider"
-	}
-	if word := os.Getenv("WEFT_PROVIDER"); word != "" {
-		return word, "WEFT_PROVIDER"
-	}
-	return "auto", "--provider"
-}
-
 // checkRole sees that there is one role and that it fits the rest.
 func (o *perfOptions) checkRole(cmd *cobra.Command, lane string) error {
 	changed := cmd.Flags().Changed
@@ -156,6 +159,8 @@ func (o *perfOptions) checkRole(cmd *cobra.Command, lane string) error {
 		return fmt.Errorf("provider inproc is within one process: it needs --local")
 	case o.peerTimeout < minPeerTimeout || o.peerTimeout > maxPeerTimeout:
 		return fmt.Errorf("--peer-timeout %v: it is between %v and %v", o.peerTimeout, minPeerTimeout, maxPeerTimeout)
+	case changed("port"):
+		return fmt.Errorf("--port is for --peer: here it stands in the address")
 	case o.once && o.serve == "":
 		return fmt.Errorf("--once is for --serve")
 	case !o.plain && beyondHost(o.serve):

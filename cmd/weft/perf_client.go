@@ -30,34 +30,45 @@ func (s *perfSettings) connectOptions() connect.Options {
 	return connect.Options{Name: "weft perf", Version: version, Offers: s.provider.offers(s.timeout), Plain: s.plain}
 }
 
+// device says how a lane is used.
+func (s *perfSettings) device(timeout time.Duration, reason *lastReason) device {
+	return device{name: s.provider.device, timeout: timeout, plain: s.plain, reasons: reason}
+}
+
 // dialServer measures with a server. Wait says that the server may not listen yet.
 func dialServer(ctx context.Context, s *perfSettings, m *meter, address string, wait bool) (err error) {
 	options := s.connectOptions()
 	options.Wait = wait
 	session, err := connect.Dial(ctx, address, options)
 	if err != nil {
-		return err
+		return s.provider.explainMeeting(err)
 	}
 	defer func() { err = errors.Join(err, session.Close()) }()
-	lane, err := laneNamed(session.Agreed().Provider)
-	if err != nil {
-		return err
-	}
-	if err := lane.checkFiles(s.plan.Pairs, s.plan.Threads); err != nil {
+	return s.provider.overLanes(session, s.say, func(l lane, offer connect.Offer) error {
+		return measureOver(ctx, s, m, session, l, offer.PeerTimeout)
+	})
+}
+
+// measureOver measures with the server of a session, over a lane that both have.
+func measureOver(ctx context.Context, s *perfSettings, m *meter, session *connect.Session, l lane, timeout time.Duration) (err error) {
+	if err := l.checkFiles(s.plan.Pairs, s.plan.Threads); err != nil {
 		return err
 	}
 	var reason lastReason
-	timeout := session.Agreed().PeerTimeout
-	device, err := lane.open(device{session, timeout, s.plain, &reason})
+	device, err := l.openWith(ctx, session, s.device(timeout, &reason))
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, device.Close()) }()
-	m.meet(lane, session.Peer().String(), timeout)
-	side := perftest.Side{Device: device, Exchange: session, Served: lane.served, Cores: s.cores}
-	err = reason.explain(m.run(ctx, side, s.plan))
-	if errors.Is(err, perftest.ErrConnect) && s.provider.lane == "auto" && lane.name != "tcp" {
-		return fmt.Errorf("%w; try --provider tcp, and weft doctor", err)
+	m.meet(l, session.Peer().String(), timeout)
+	side := perftest.Side{Device: device, Exchange: session, Served: l.served, Cores: s.cores}
+	return l.noWay(reason.explain(m.run(ctx, side, s.plan)))
+}
+
+// noWay makes errNoWay of queue pairs that cannot be connected.
+func (l lane) noWay(err error) error {
+	if errors.Is(err, perftest.ErrConnect) {
+		return l.fails(err)
 	}
 	return err
 }
@@ -65,19 +76,20 @@ func dialServer(ctx context.Context, s *perfSettings, m *meter, address string, 
 // measureInProcess has both sides in this process.
 func measureInProcess(ctx context.Context, s *perfSettings, m *meter) error {
 	clientCores, serverCores := s.share()
-	return withinProcess(ctx, lanes[0], s.timeout, serverCores, func(side perftest.Side) error {
+	return withinProcess(ctx, lanes[0], device{timeout: s.timeout}, serverCores, func(side perftest.Side) error {
 		side.Cores = clientCores
 		m.meet(lanes[0], "this process", s.timeout)
 		return m.run(ctx, side, s.plan)
 	})
 }
 
-// withinProcess gives measure a server in this process that is reached by a lane.
-func withinProcess(ctx context.Context, l lane, timeout time.Duration, serverCores []int, measure func(perftest.Side) error) (err error) {
+// withinProcess gives measure a server in this process that is reached by a lane, from a device like its own.
+func withinProcess(ctx context.Context, l lane, d device, serverCores []int, measure func(perftest.Side) error) (err error) {
 	reason := &lastReason{}
+	d.reasons = reason
 	var devices [2]*verbs.Device
 	for i := range devices {
-		if devices[i], err = l.open(device{nil, timeout, false, reason}); err != nil {
+		if devices[i], err = l.open(d); err != nil {
 			return err
 		}
 		defer func() { err = errors.Join(err, devices[i].Close()) }()
@@ -130,6 +142,9 @@ func startChild(s *perfSettings, address string) (*perfChild, error) {
 		return nil, fmt.Errorf("find this program, to start the server: %w", err)
 	}
 	args := []string{"perf", "--serve=" + address, "--child", "--json", "--provider", s.provider.lane}
+	if s.provider.device != "" && s.provider.lane == "ibv" {
+		args = append(args, "--device", s.provider.device)
+	}
 	if _, cores := s.share(); len(cores) > 0 {
 		args = append(args, "--pin", joinCores(cores))
 	}

@@ -29,7 +29,7 @@ func command(t *testing.T, args ...string) *exec.Cmd {
 
 // An interrupted measurement prints what it has, and leaves no child behind.
 func TestPerfInterrupted(t *testing.T) {
-	for _, l := range lanes {
+	for _, l := range usableLanes() {
 		for _, asJSON := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s json=%v", l.name, asJSON), func(t *testing.T) {
 				for after := 500 * time.Millisecond; !interruptPerf(t, l.name, asJSON, after); after *= 4 {

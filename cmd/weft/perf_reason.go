@@ -19,16 +19,18 @@ func (r *lastReason) Enabled(_ context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn
 }
 
-// Handle implements slog.Handler.
+// Handle implements slog.Handler. The error in a record says more than its message.
 func (r *lastReason) Handle(_ context.Context, record slog.Record) error {
+	text := record.Message
 	record.Attrs(func(a slog.Attr) bool {
-		if a.Key == "error" {
-			r.mu.Lock()
-			r.text = a.Value.String()
-			r.mu.Unlock()
+		if a.Key == "error" || a.Key == "reason" {
+			text = a.Value.String()
 		}
 		return true
 	})
+	r.mu.Lock()
+	r.text = text
+	r.mu.Unlock()
 	return nil
 }
 

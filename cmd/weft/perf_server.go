@@ -8,6 +8,7 @@ import (
 	"io"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/weft-fabric/weft/bench/perftest"
 	"github.com/weft-fabric/weft/connect"
@@ -71,19 +72,22 @@ func serveClient(ctx context.Context, s *perfSettings, session *connect.Session,
 		}
 		say.tell(e, "%s: done\n", client)
 	}()
-	lane, err := laneNamed(session.Agreed().Provider)
+	return s.provider.overLanes(session, s.say, func(l lane, offer connect.Offer) error {
+		say.tell(serverEvent{Event: "client", Client: client, Provider: l.name}, "%s: over %s\n", client, l.name)
+		return serveOver(ctx, s, session, l, offer.PeerTimeout)
+	})
+}
+
+// serveOver answers the client of a session, over a lane that both have.
+func serveOver(ctx context.Context, s *perfSettings, session *connect.Session, l lane, timeout time.Duration) (err error) {
+	var reason lastReason
+	device, err := l.openWith(ctx, session, s.device(timeout, &reason))
 	if err != nil {
 		return err
 	}
-	var reason lastReason
-	device, err := lane.open(device{session, session.Agreed().PeerTimeout, s.plain, &reason})
-	if err != nil {
-		return errors.Join(err, session.CloseWith(err))
-	}
 	defer func() { err = errors.Join(err, device.Close()) }()
-	say.tell(serverEvent{Event: "client", Client: client, Provider: lane.name}, "%s: over %s\n", client, lane.name)
-	server := perftest.Server{Side: perftest.Side{Device: device, Exchange: session, Served: lane.served, Cores: s.cores}}
-	return reason.explain(server.Serve(ctx))
+	server := perftest.Server{Side: perftest.Side{Device: device, Exchange: session, Served: l.served, Cores: s.cores}}
+	return l.noWay(reason.explain(server.Serve(ctx)))
 }
 
 // part ends a session. A client in the middle of a run hears that it was the server that was interrupted.

@@ -41,10 +41,9 @@ func (o *perfOptions) settings(cmd *cobra.Command, args []string) (*perfSettings
 		o.serve, args = args[0], nil // "--serve ADDRESS", without the equals sign
 	}
 	s.address = o.serve
-	word, by := o.providerWord()
 	var err error
-	if s.provider, err = findProvider(word); err != nil {
-		return nil, fmt.Errorf("%s %q: %w", by, word, err)
+	if s.provider, err = o.choice.choose(); err != nil {
+		return nil, err
 	}
 	if o.serve == "" {
 		if s.plan.Operations, err = parseOperations(args); err != nil {
@@ -65,6 +64,9 @@ func (o *perfOptions) settings(cmd *cobra.Command, args []string) (*perfSettings
 	}
 	return s, o.fillPlan(cmd, &s.plan)
 }
+
+// say tells people what they may want to know, beside the result.
+func (s *perfSettings) say(text string) { fmt.Fprintf(s.errs, "weft: %s\n", text) }
 
 // fillPlan reads what is written in words.
 func (o *perfOptions) fillPlan(cmd *cobra.Command, plan *perftest.Plan) (err error) {

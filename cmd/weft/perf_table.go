@@ -41,6 +41,7 @@ type meter struct {
 	progress *progress
 	report   perfReport
 	together bool
+	heads    string // what stands above everything, until it is printed: the lane may turn out not to lead anywhere
 	group    string // of the last row: what stands in its heading
 	batched  bool   // a row's samples were means
 	err      error  // the first failure to print
@@ -67,7 +68,7 @@ func (m *meter) meet(l lane, server string, timeout time.Duration) {
 	m.report.PeerTimeout = timeout
 	m.report.Provider, m.report.Server, m.together = l.name, server, l.name == "inproc"
 	p := &m.report.Plan
-	m.printf("over %s: %s\nwith %s\n%s on %s, %v\n", l.name, l.what, server, counted(p.Pairs, "queue pair"),
+	m.heads = fmt.Sprintf("over %s: %s\nwith %s\n%s on %s, %v\n", l.name, l.what, server, counted(p.Pairs, "queue pair"),
 		counted(p.Threads, "thread"), p.Wait)
 }
 
@@ -82,8 +83,22 @@ func counted(n int, what string) string {
 func (m *meter) run(ctx context.Context, side perftest.Side, plan perftest.Plan) error {
 	m.progress.start(plan)
 	defer m.progress.stop()
-	client := perftest.Client{Side: side, Plan: plan, Begin: m.progress.begin, Report: m.add}
+	client := perftest.Client{Side: side, Plan: plan, Cut: m.cut, Begin: m.begin, Report: m.add}
 	return client.Run(ctx)
+}
+
+// cut is told that sizes are left out.
+func (m *meter) cut(plan perftest.Plan, most units.Size) {
+	m.report.Plan = plan
+	m.progress.expect(plan)
+	m.heads += fmt.Sprintf("sizes above %v are left out: the device takes no longer messages\n", most)
+}
+
+// begin is told which run is next.
+func (m *meter) begin(index int, run perftest.Run) {
+	m.progress.hide(func() { m.printf("%s", m.heads) })
+	m.heads = ""
+	m.progress.begin(index, run)
 }
 
 func (m *meter) add(r perftest.Result) {
@@ -163,9 +178,11 @@ func perSecond(rate float64) string {
 	return units.Digits(rate)
 }
 
-// nanoseconds prints a time of processors with its unit.
+// nanoseconds prints a time of processors with its unit, or that it is not known.
 func nanoseconds(ns float64) string {
 	switch {
+	case ns == 0:
+		return "–"
 	case ns >= 1e6:
 		return units.Digits(ns/1e6) + " ms"
 	case ns >= 1e3:

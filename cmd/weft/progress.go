@@ -28,16 +28,16 @@ type progress struct {
 	terminal bool
 	mute     bool
 	started  time.Time
-	expected time.Duration // zero: not known
-	runs     int
-	pairs    int
 	stopped  chan struct{} // closed by stop
 	running  sync.WaitGroup
 
-	mu    sync.Mutex
-	index int // of the run; below zero: none has begun
-	run   perftest.Run
-	shown bool // a line stands on the terminal
+	mu       sync.Mutex
+	expected time.Duration // zero: not known
+	runs     int
+	pairs    int
+	index    int // of the run; below zero: none has begun
+	run      perftest.Run
+	shown    bool // a line stands on the terminal
 }
 
 func newProgress(out io.Writer, mute bool) *progress {
@@ -55,14 +55,20 @@ func isTerminal(out io.Writer) bool {
 }
 
 func (p *progress) start(plan perftest.Plan) {
-	p.runs, p.started, p.stopped = len(plan.Runs()), time.Now(), make(chan struct{})
-	p.index, p.pairs = -1, plan.Pairs
-	p.expected = time.Duration(p.runs) * (plan.Duration + plan.WarmUp)
-	if plan.Iterations > 0 {
-		p.expected = 0
-	}
+	p.started, p.stopped, p.index = time.Now(), make(chan struct{}), -1
+	p.expect(plan)
 	if !p.mute {
 		p.running.Go(p.runTicks)
+	}
+}
+
+// expect is told what there is to do.
+func (p *progress) expect(plan perftest.Plan) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.runs, p.pairs, p.expected = len(plan.Runs()), plan.Pairs, 0
+	if plan.Iterations == 0 {
+		p.expected = time.Duration(p.runs) * (plan.Duration + plan.WarmUp)
 	}
 }
 

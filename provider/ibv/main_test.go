@@ -20,6 +20,13 @@ const roceVariable = "WEFT_ROCE"
 const childVariable = "WEFT_IBV_CHILD"
 
 func TestMain(m *testing.M) {
+	if address := os.Getenv(relayVariable); address != "" {
+		if err := runRelay(address); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	if os.Getenv(childVariable) == "" {
 		leaktest.Main(m)
 	}

@@ -59,11 +59,11 @@ func environment(ours []string) []string {
 	return env
 }
 
-// fetchKernel returns the kernel from the user's cache.
-func fetchKernel(ctx context.Context, progress io.Writer) (machine.Kernel, error) {
+// fetchKit returns the kernel from the user's cache.
+func fetchKit(ctx context.Context, progress io.Writer) (machine.Kit, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
-		return machine.Kernel{}, fmt.Errorf("find the cache: %w; set XDG_CACHE_HOME", err)
+		return machine.Kit{}, fmt.Errorf("find the cache: %w; set XDG_CACHE_HOME", err)
 	}
 	return machine.Fetch(ctx, filepath.Join(cache, "weft", "softroce"), progress)
 }

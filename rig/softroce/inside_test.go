@@ -6,7 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // jobOf is a job whose test binary is a shell script.
@@ -80,9 +82,14 @@ func TestMeeting(t *testing.T) {
 	m1 := <-first
 	met := make(chan error)
 	for range 3 {
-		go func() { met <- m1.await() }()
-		if err := m2.await(); err != nil {
-			t.Error(err)
+		var here atomic.Bool
+		go func() {
+			time.Sleep(10 * time.Millisecond) // lets the other come first
+			here.Store(true)
+			met <- m1.await()
+		}()
+		if err := m2.await(); err != nil || !here.Load() {
+			t.Errorf("both are here: %v, %v", here.Load(), err)
 		}
 		if err := <-met; err != nil {
 			t.Error(err)

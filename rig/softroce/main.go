@@ -104,11 +104,11 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 }
 
 func runCommand(ctx context.Context, s settings) (int, error) {
-	kernel, err := fetchKernel(ctx, s.machine.Log)
+	kit, err := fetchKit(ctx, s.machine.Log)
 	if err != nil {
 		return 0, err
 	}
-	return machine.Run(ctx, kernel, s.machine)
+	return machine.Run(ctx, kit, s.machine)
 }
 
 // exitStatus translates an error of ours.

@@ -21,11 +21,11 @@ func runTests(ctx context.Context, s settings) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("%w: %s: %w", errUsage, s.tests, err)
 	}
-	kernel, err := fetchKernel(ctx, s.machine.Log)
+	kit, err := fetchKit(ctx, s.machine.Log)
 	worst := 0
 	for machines := 1; machines <= 2 && err == nil; machines++ {
 		var status int
-		status, err = runBoot(ctx, s, kernel, forMachines(list, machines), machines)
+		status, err = runBoot(ctx, s, kit, forMachines(list, machines), machines)
 		worst = max(worst, status)
 	}
 	if errors.Is(err, machine.ErrUnavailable) {
@@ -45,7 +45,7 @@ func notTested(to io.Writer, why error, isCI bool) int {
 }
 
 // runBoot runs tests in one boot of so many machines.
-func runBoot(ctx context.Context, s settings, kernel machine.Kernel, list []entry, machines int) (int, error) {
+func runBoot(ctx context.Context, s settings, kit machine.Kit, list []entry, machines int) (int, error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
@@ -68,18 +68,18 @@ func runBoot(ctx context.Context, s settings, kernel machine.Kernel, list []entr
 	}
 	config := s.machine
 	config.Machines, config.Command = machines, []string{self, "--inside", plan}
-	return boot(ctx, kernel, config, s.verbose)
+	return boot(ctx, kit, config, s.verbose)
 }
 
 // boot runs the guest's side. What tests write leaves by the guest's standard error: it is of interest only if the machine
 // breaks down, since of tests that fail the guest's side shows all.
-func boot(ctx context.Context, kernel machine.Kernel, config machine.Config, verbose bool) (int, error) {
+func boot(ctx context.Context, kit machine.Kit, config machine.Config, verbose bool) (int, error) {
 	log := &tail{limit: 16 << 10}
 	if !verbose {
 		config.Stderr = log
 	}
-	fmt.Fprintf(config.Stdout, "softroce: machines: %d, kernel %s\n", config.Machines, kernel.Version)
-	status, err := machine.Run(ctx, kernel, config)
+	fmt.Fprintf(config.Stdout, "softroce: machines: %d, kernel %s\n", config.Machines, kit.Version)
+	status, err := machine.Run(ctx, kit, config)
 	if err != nil {
 		fmt.Fprintf(config.Log, "%s\n", log.kept)
 	}

@@ -4,8 +4,8 @@
 // Debian's kernel is booted under qemu, in software emulation. The guest sees the files of its host at the same paths. It
 // may write everywhere, but what it writes is gone with it; only the command's output and its exit status come out.
 //
-//	kernel, err := machine.Fetch(ctx, cacheFolder, os.Stderr)
-//	status, err := machine.Run(ctx, kernel, machine.Config{Command: []string{"ibv_devinfo"}, Stdout: os.Stdout})
+//	kit, err := machine.Fetch(ctx, cacheFolder, os.Stderr)
+//	status, err := machine.Run(ctx, kit, machine.Config{Command: []string{"ibv_devinfo"}, Stdout: os.Stdout})
 //
 // One machine has rxe0 on a link that leads nowhere; processes in it reach each other by the device's loopback. Two
 // machines have a wire between them, which carries RoCE and TCP alike.

@@ -28,13 +28,13 @@ func newGuest(number int, config Config) *guest {
 }
 
 // initrd returns the file that the machine starts from. It has no name any more, so nobody has to remove it.
-func (g *guest) initrd(kernel Kernel, config Config) (*os.File, error) {
+func (g *guest) initrd(kit Kit, config Config) (*os.File, error) {
 	f, err := os.CreateTemp("", "softroce-")
 	if err != nil {
 		return nil, err
 	}
 	env := append(config.Env[:len(config.Env):len(config.Env)], variables(g.number, config.Machines)...)
-	err = writeInitrd(f, kernel, g.mark, script(config.Folder, env, config.Command))
+	err = writeInitrd(f, kit, g.mark, script(config.Folder, env, config.Command))
 	if err := errors.Join(err, os.Remove(f.Name())); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -9,8 +9,9 @@ printf '127.0.0.1 localhost\n10.9.0.1 weft1\n10.9.0.2 weft2\n' >/etc/hosts
 ulimit -l unlimited
 ip link set lo up
 if [ "$WEFT_MACHINES" = 1 ]; then
-	link=wire0
-	ip link add $link type dummy
+	link=wire0 # not a dummy: its speed would be unknown, which the kernel says at each look at the port
+	ip link add $link type veth peer name end0
+	ip link set end0 up
 else
 	link=eth0
 fi

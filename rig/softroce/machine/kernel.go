@@ -17,39 +17,55 @@ import (
 
 // wanted names the kernel modules that the guest loads, in this order, each behind those it needs.
 var wanted = strings.Fields("virtio_pci virtio_console virtio_net 9pnet_virtio 9p overlay " +
-	"crc32_generic crc32_pclmul rdma_rxe rdma_ucm dummy sch_netem")
+	"crc32_generic rdma_rxe rdma_ucm veth dummy sch_netem")
 
-// Kernel is a kernel that can be booted, in a folder of the cache.
-type Kernel struct {
-	Version string   // as in "6.1.0-54-amd64"
-	image   string   // file
-	modules []string // files, in the order in which they have to be loaded
-	shell   string   // file, of the host
+// Kit is what machines are made of.
+type Kit struct {
+	Version  string   // of the kernel, as in "6.1.0-54-amd64"
+	image    string   // the kernel's file
+	modules  []string // files, in the order in which they have to be loaded
+	shell    string   // the guest's first program
+	emulator string   // the program that is a machine
 }
 
-// ErrUnavailable says that this machine cannot have a kernel or boot one: something is missing, or cannot be fetched.
+// ErrUnavailable says that this host cannot have a machine: something is missing, or cannot be fetched.
 var ErrUnavailable = errors.New("no virtual machine can be had here")
 
-// Fetch returns a kernel from the cache, the one that was put there last. If there is none it fetches Debian's, and tells progress so.
-// Several processes may do this at once. What is in the cache is complete: it is put there by one rename.
-func Fetch(ctx context.Context, cache string, progress io.Writer) (Kernel, error) {
+// Fetch returns a kit. The kernel is the one that was put in the cache last; if there is none it fetches Debian's, and tells
+// progress so. Several processes may do this at once. What is in the cache is complete: it is put there by one rename.
+func Fetch(ctx context.Context, cache string, progress io.Writer) (Kit, error) {
+	shell, err := findShell()
+	if err != nil {
+		return Kit{}, err
+	}
+	emulator, err := findTool("qemu-system-x86_64", "qemu-system-x86")
+	if err != nil {
+		return Kit{}, err
+	}
+	kit, err := fetchKernel(ctx, cache, progress)
+	kit.shell, kit.emulator = shell, emulator
+	return kit, err
+}
+
+// fetchKernel returns a kit that has a kernel only.
+func fetchKernel(ctx context.Context, cache string, progress io.Writer) (Kit, error) {
 	if err := os.MkdirAll(cache, 0o755); err != nil {
-		return Kernel{}, fmt.Errorf("make the cache: %w", err)
+		return Kit{}, fmt.Errorf("make the cache: %w", err)
 	}
 	unlock, err := lock(filepath.Join(cache, "lock"))
 	if err != nil {
-		return Kernel{}, fmt.Errorf("lock the cache: %w", err)
+		return Kit{}, fmt.Errorf("lock the cache: %w", err)
 	}
 	defer unlock()
-	kernel, ok := newest(cache)
-	if !ok {
-		if err := fetch(ctx, cache, progress); err != nil {
-			return Kernel{}, fmt.Errorf("%w: fetch a kernel: %w", ErrUnavailable, err)
-		}
-		kernel, _ = newest(cache)
+	kit, ok := newest(cache)
+	if ok {
+		return kit, nil
 	}
-	kernel.shell, err = findShell()
-	return kernel, err
+	if err := fetch(ctx, cache, progress); err != nil {
+		return Kit{}, fmt.Errorf("%w: fetch a kernel: %w", ErrUnavailable, err)
+	}
+	kit, _ = newest(cache)
+	return kit, nil
 }
 
 // suffix tells folders of the cache apart that were made for other modules, or by other rules.
@@ -59,15 +75,15 @@ func suffix() string {
 }
 
 // newest returns the kernel that the cache got last.
-func newest(cache string) (Kernel, bool) {
+func newest(cache string) (Kit, bool) {
 	folders, _ := filepath.Glob(filepath.Join(cache, "*"+suffix())) // the pattern is well-formed
 	if len(folders) == 0 {
-		return Kernel{}, false
+		return Kit{}, false
 	}
 	folder := slices.MaxFunc(folders, func(a, b string) int { return made(a).Compare(made(b)) })
 	modules, _ := filepath.Glob(filepath.Join(folder, "*.ko")) // numbered in their order
 	version := strings.TrimSuffix(filepath.Base(folder), suffix())
-	return Kernel{Version: version, image: filepath.Join(folder, "kernel"), modules: modules}, true
+	return Kit{Version: version, image: filepath.Join(folder, "kernel"), modules: modules}, true
 }
 
 // made is when a folder was made; one that cannot be looked at is the oldest.

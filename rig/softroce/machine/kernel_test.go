@@ -32,27 +32,18 @@ func debian(t *testing.T) (tools string) {
 	return tools
 }
 
-// fetchOnly is Fetch but for the shell, which this host may not have.
-func fetchOnly(t *testing.T, cache string) (Kernel, error) {
-	kernel, err := Fetch(t.Context(), cache, io.Discard)
-	if _, missing := findShell(); missing != nil && errors.Is(err, missing) {
-		err = nil
-	}
-	return kernel, err
-}
-
 func TestFetchOnce(t *testing.T) {
 	tools, cache := debian(t), t.TempDir()
 	for range 2 {
-		kernel, err := fetchOnly(t, cache)
+		kit, err := fetchKernel(t.Context(), cache, io.Discard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text, err := os.ReadFile(kernel.image); string(text) != "kernel\n" {
+		if text, err := os.ReadFile(kit.image); string(text) != "kernel\n" {
 			t.Errorf("the kernel is %q, %v", text, err)
 		}
-		if len(kernel.modules) != 1 || kernel.Version != "6.1.0-9-amd64" {
-			t.Errorf("%+v", kernel)
+		if len(kit.modules) != 1 || kit.Version != "6.1.0-9-amd64" {
+			t.Errorf("%+v", kit)
 		}
 		put(t, tools, "apt-get", `exit 1`) // the second time it is not asked
 	}
@@ -67,11 +58,11 @@ func TestBrokenFetch(t *testing.T) {
 		t.Run(tool, func(t *testing.T) {
 			tools, cache := debian(t), t.TempDir()
 			put(t, tools, tool, `echo no luck >&2; exit 1`)
-			if _, err := Fetch(t.Context(), cache, io.Discard); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "no luck") {
+			if _, err := fetchKernel(t.Context(), cache, io.Discard); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "no luck") {
 				t.Errorf("a broken %s: %v", tool, err)
 			}
 			debian(t)
-			if _, err := fetchOnly(t, cache); err != nil {
+			if _, err := fetchKernel(t.Context(), cache, io.Discard); err != nil {
 				t.Errorf("after it was mended: %v", err)
 			}
 		})
@@ -82,7 +73,7 @@ func TestBrokenFetch(t *testing.T) {
 func TestOldLists(t *testing.T) {
 	tools, cache := debian(t), t.TempDir()
 	put(t, tools, "apt-get", `if [ $1 = update ]; then touch `+tools+`/new; elif [ -e `+tools+`/new ]; then echo x >$2.deb; else exit 100; fi`)
-	if _, err := fetchOnly(t, cache); err != nil {
+	if _, err := fetchKernel(t.Context(), cache, io.Discard); err != nil {
 		t.Error(err)
 	}
 }
@@ -94,7 +85,7 @@ func TestFetchTogether(t *testing.T) {
 	errs := make(chan error)
 	for range 4 {
 		go func() {
-			_, err := fetchOnly(t, cache)
+			_, err := fetchKernel(t.Context(), cache, io.Discard)
 			errs <- err
 		}()
 	}
@@ -114,7 +105,7 @@ func image(packed []byte) []byte {
 	copy(data[0x202:], "HdrS")
 	data[0x1f1] = 1
 	binary.LittleEndian.PutUint32(data[0x248:], 512)
-	return append(data, packed...)
+	return slices.Concat(data, packed)
 }
 
 func TestUnpack(t *testing.T) {
@@ -154,6 +145,16 @@ func FuzzPayload(f *testing.F) {
 	})
 }
 
+func TestMissingToolsAreNamed(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if _, err := Fetch(t.Context(), t.TempDir(), io.Discard); !errors.Is(err, ErrUnavailable) || !strings.Contains(err.Error(), "install busybox-static") {
+		t.Error(err)
+	}
+	if _, err := findTool("qemu-system-x86_64", "qemu-system-x86"); !errors.Is(err, ErrUnavailable) {
+		t.Error(err)
+	}
+}
+
 func TestModuleFiles(t *testing.T) {
 	text := "insmod /a/x.ko \nbuiltin crc32\ninsmod /a b/y.ko\ninsmod /a/x.ko\n"
 	if got, want := moduleFiles(text), []string{"/a/x.ko", "/a b/y.ko"}; !slices.Equal(got, want) {
@@ -168,8 +169,8 @@ func TestArchive(t *testing.T) {
 		t.Skip("there is no cpio to read it")
 	}
 	var data bytes.Buffer
-	kernel := Kernel{shell: "/dev/null"}
-	if err := writeInitrd(&data, kernel, "mark", "command"); err != nil {
+	kit := Kit{shell: "/dev/null"}
+	if err := writeInitrd(&data, kit, "mark", "command"); err != nil {
 		t.Fatal(err)
 	}
 	if data.Len()%4 != 0 {
@@ -180,7 +181,7 @@ func TestArchive(t *testing.T) {
 	if out, err := cmd.Output(); string(out) != "commandmark\n" {
 		t.Errorf("cpio read %q, %v", out, err)
 	}
-	if err := writeInitrd(io.Discard, Kernel{shell: "/nowhere"}, "", ""); err == nil {
+	if err := writeInitrd(io.Discard, Kit{shell: "/nowhere"}, "", ""); err == nil {
 		t.Error("it does not mind that there is no shell")
 	}
 }

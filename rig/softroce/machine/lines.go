@@ -46,12 +46,11 @@ func (n *numbered) Write(data []byte) (int, error) {
 	}
 }
 
-// flush writes a last line that has no end.
+// flush writes a last line that has no end. Nothing is written after it.
 func (n *numbered) flush() error {
 	if len(n.line) == 0 {
 		return nil
 	}
-	defer func() { n.line = nil }()
 	return n.put(n.line)
 }
 

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"runtime"
 	"sync"
 	"syscall"
@@ -53,22 +52,19 @@ func (c Config) Validate() error {
 //
 // The command finds these variables: WEFT_ROCE, the device's name; WEFT_MACHINES; WEFT_MACHINE, from 1; WEFT_ADDRESS, this
 // machine's; WEFT_PEER, the other's, if there is one.
-func Run(ctx context.Context, kernel Kernel, config Config) (status int, err error) {
+func Run(ctx context.Context, kit Kit, config Config) (status int, err error) {
 	if err := config.Validate(); err != nil {
 		return 0, err
 	}
 	if len(config.Command) == 0 {
 		return 0, errors.New("there is no command to run")
 	}
-	if _, err := exec.LookPath("qemu-system-x86_64"); err != nil {
-		return 0, fmt.Errorf("%w: qemu-system-x86_64 is missing; install qemu-system-x86", ErrUnavailable)
-	}
 	var writing sync.Mutex
 	config.Stdout, config.Stderr = shared{config.Stdout, &writing}, shared{config.Stderr, &writing}
 	config.Log = shared{config.Log, &writing}
 	runtime.LockOSThread() // a machine dies with the thread that started it
 	defer runtime.UnlockOSThread()
-	guests, err := startAll(kernel, config)
+	guests, err := startAll(kit, config)
 	if err == nil {
 		status, err = await(ctx, guests)
 	}
@@ -80,7 +76,7 @@ func Run(ctx context.Context, kernel Kernel, config Config) (status int, err err
 }
 
 // startAll starts the machines. If it fails, those that it returns have been started.
-func startAll(kernel Kernel, config Config) (guests []*guest, err error) {
+func startAll(kit Kit, config Config) (guests []*guest, err error) {
 	wire, err := newWire(config.Machines)
 	if err != nil {
 		return nil, fmt.Errorf("make the wire: %w", err)
@@ -88,11 +84,11 @@ func startAll(kernel Kernel, config Config) (guests []*guest, err error) {
 	defer closeAll(wire)
 	for number := 1; number <= config.Machines; number++ {
 		g := newGuest(number, config)
-		initrd, err := g.initrd(kernel, config)
+		initrd, err := g.initrd(kit, config)
 		if err != nil {
 			return guests, fmt.Errorf("make the initrd: %w", err)
 		}
-		err = g.start(qemu(kernel, number, config), initrd, wire[number-1])
+		err = g.start(qemu(kit, number, config), initrd, wire[number-1])
 		_ = initrd.Close() // the machine has its own descriptor
 		if err != nil {
 			return guests, fmt.Errorf("start machine %d: %w", number, err)

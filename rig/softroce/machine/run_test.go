@@ -40,14 +40,13 @@ type result struct {
 
 // pretend runs machines that are the rest of a script.
 func pretend(t *testing.T, ctx context.Context, machines int, rest string) result {
-	folder := t.TempDir()
-	if err := os.WriteFile(filepath.Join(folder, "qemu-system-x86_64"), []byte(fakeQEMU+rest), 0o755); err != nil {
+	emulator := filepath.Join(t.TempDir(), "qemu")
+	if err := os.WriteFile(emulator, []byte(fakeQEMU+rest), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
 	t.Setenv("TMPDIR", t.TempDir())
 	var out, errs, log bytes.Buffer
-	status, err := Run(ctx, Kernel{shell: "/dev/null"}, Config{
+	status, err := Run(ctx, Kit{shell: "/dev/null", emulator: emulator}, Config{
 		Command: []string{"true"}, Machines: machines, CPUs: 1, MemoryMiB: minMemoryMiB, Stdout: &out, Stderr: &errs, Log: &log,
 	})
 	if left, _ := os.ReadDir(os.Getenv("TMPDIR")); len(left) > 0 {
@@ -78,6 +77,17 @@ func TestTwoMachines(t *testing.T) {
 	}
 }
 
+// TestWorstStatus has the machine whose command failed be the first or the second, and not the last to end.
+func TestWorstStatus(t *testing.T) {
+	for _, bad := range []string{"1", "2"} {
+		r := pretend(t, t.Context(), 2, `status=3; [ $number = `+bad+` ] || { sleep 0.1; status=0; }
+			echo "$mark $status" >&3; echo "$mark $status" >&4`+wait)
+		if r.err != nil || r.status != 3 {
+			t.Errorf("machine %s failed: %+v", bad, r)
+		}
+	}
+}
+
 // TestSecondMachineBreaks has the first wait for ever.
 func TestSecondMachineBreaks(t *testing.T) {
 	r := pretend(t, t.Context(), 2, `[ $number = 1 ] || exit 0`+wait)
@@ -87,7 +97,7 @@ func TestSecondMachineBreaks(t *testing.T) {
 }
 
 func TestComplaintsAreShown(t *testing.T) {
-	r := pretend(t, t.Context(), 1, `printf 'eth0 speed is unknown, defaulting to 1000\r\nBUG: soft lockup\r\n' >&5
+	r := pretend(t, t.Context(), 1, `printf '[ 9.1] hrtimer: interrupt took 51670069 ns\r\nBUG: soft lockup\r\n' >&5
 		echo "$mark 0" >&3; echo "$mark 0" >&4`+wait)
 	if r.err != nil || !strings.HasSuffix(r.log, "complained:\nBUG: soft lockup\n") {
 		t.Errorf("%+v", r)
@@ -140,7 +150,7 @@ func TestConfigIsChecked(t *testing.T) {
 	} {
 		config := good
 		break1(&config)
-		if _, err := Run(t.Context(), Kernel{}, config); err == nil || !strings.Contains(err.Error(), text) {
+		if _, err := Run(t.Context(), Kit{}, config); err == nil || !strings.Contains(err.Error(), text) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // On a machine with an RDMA device the doctor finds it, tries it by a write, and would use it.
-func TestGuestDoctor(t *testing.T) {
+func TestRoceDoctor(t *testing.T) {
 	if os.Getenv("WEFT_ROCE") == "" {
 		t.Skip("it needs an RDMA device: make test-roce runs this in a virtual machine that has one")
 	}

@@ -5,35 +5,35 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"slices"
+	"net/netip"
 	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/provider/ibv"
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/verbs"
+	"github.com/weft-fabric/weft/verbs/driver"
 )
 
 // lane is a way to a peer that programs can ask for by name.
 type lane struct {
 	name   string
-	lanes  soft.Lanes
 	reach  connect.Reach
 	served bool   // the target's processor does the NIC's work
 	what   string // for people
+	nic    func(device) (driver.Device, error)
 }
 
 // lanes are all that this build has, the best first.
 var lanes = []lane{
-	{"inproc", soft.InProcess, connect.SameProcess, false, "within one process"},
-	{"shm", soft.SharedMemory, connect.SameHost, false, "shared memory between processes of one user and host"},
-	{"tcp", soft.TCP, connect.Anywhere, true, "TCP between hosts"},
+	{"inproc", connect.SameProcess, false, "within one process", softNIC(soft.InProcess)},
+	{"shm", connect.SameHost, false, "shared memory between processes of one user and host", softNIC(soft.SharedMemory)},
+	{"ibv", connect.Anywhere, false, "RDMA devices, by libibverbs", ibvNIC},
+	{"tcp", connect.Anywhere, true, "TCP between hosts", softNIC(soft.TCP)},
 }
-
-// provider is a value of --provider.
-type provider struct{ lane string } // "auto" or the name of a lane
 
 func providerNames() []string {
 	names := []string{"auto"}
@@ -46,24 +46,6 @@ func providerNames() []string {
 // errProvider is for a name that is not known.
 var errProvider = errors.New("there are " + strings.Join(providerNames(), ", "))
 
-func findProvider(name string) (provider, error) {
-	if !slices.Contains(providerNames(), name) {
-		return provider{}, errProvider
-	}
-	return provider{name}, nil
-}
-
-// offers is what a process offers its peer, the best first.
-func (p provider) offers(timeout time.Duration) []connect.Offer {
-	var offers []connect.Offer
-	for _, l := range lanes {
-		if p.lane == l.name || p.lane == "auto" && l.reach != connect.SameProcess {
-			offers = append(offers, connect.Offer{Provider: l.name, Reach: l.reach, PeerTimeout: timeout})
-		}
-	}
-	return offers
-}
-
 func laneNamed(name string) (lane, error) {
 	for _, l := range lanes {
 		if l.name == name {
@@ -73,25 +55,74 @@ func laneNamed(name string) (lane, error) {
 	return lane{}, fmt.Errorf("provider %q: %w", name, errProvider)
 }
 
+// usable says why this host cannot use the lane. The name of an RDMA device is of interest to one lane only.
+func (l lane) usable(device string) error {
+	if l.name != "ibv" {
+		return nil
+	}
+	return ibv.Usable(ibv.Config{Device: device})
+}
+
 // device says how a lane is used.
 type device struct {
-	session *connect.Session // the way on which the peer reaches this host; nil: it is in this process
-	timeout time.Duration    // of a peer
+	name    string        // of an RDMA device; empty: the best
+	way     way           // on which the peer reaches this host
+	timeout time.Duration // of a peer
 	plain   bool
 	reasons *lastReason // hears why connections fail
 }
 
+// way is a connection that leads to the peer; nil: it is in this process.
+type way interface {
+	LocalAddr() net.Addr
+	RemoteAddr() net.Addr
+}
+
 // open opens a device that has this lane only, so that what was agreed on is what is used.
 func (l lane) open(d device) (*verbs.Device, error) {
-	config := soft.Config{Name: "perf", Lanes: l.lanes, Plain: d.plain, PeerTimeout: d.timeout, Log: slog.New(d.reasons)}
-	if d.session != nil && l.reach == connect.Anywhere {
-		config.Listen = besides(d.session.LocalAddr())
-	}
-	nic, err := soft.New(config)
+	nic, err := l.nic(d)
 	if err != nil {
 		return nil, err
 	}
 	return verbs.Open(nic)
+}
+
+// softNIC is how a lane of the software NIC is opened.
+func softNIC(lanes soft.Lanes) func(device) (driver.Device, error) {
+	return func(d device) (driver.Device, error) {
+		config := soft.Config{Name: "perf", Lanes: lanes, Plain: d.plain, PeerTimeout: d.timeout, Log: slog.New(d.reasons)}
+		if lanes == soft.TCP && d.way != nil {
+			config.Listen = besides(d.way.LocalAddr())
+		}
+		return opened(soft.New(config))
+	}
+}
+
+// ibvNIC opens an RDMA device: of several the one by which the peer is reached.
+func ibvNIC(d device) (driver.Device, error) {
+	config := ibv.Config{Device: d.name, PeerTimeout: d.timeout, Log: slog.New(d.reasons)}
+	if d.way != nil {
+		config.Near = ipOf(d.way.RemoteAddr())
+	}
+	return opened(ibv.Open(config))
+}
+
+// opened keeps a nil device of some type from becoming a driver.Device that is not nil.
+func opened[D driver.Device](nic D, err error) (driver.Device, error) {
+	if err != nil {
+		return nil, err
+	}
+	return nic, nil
+}
+
+// ipOf is the IP address of one end of a connection, if it says something about where that is: a Unix socket and loopback
+// do not.
+func ipOf(address net.Addr) netip.Addr {
+	tcp, ok := address.(*net.TCPAddr)
+	if !ok || tcp.IP.IsLoopback() {
+		return netip.Addr{}
+	}
+	return tcp.AddrPort().Addr().Unmap()
 }
 
 // besides is where to listen so that the peer of a connection reaches it: the same address, another port. The default

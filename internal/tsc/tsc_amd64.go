@@ -1,0 +1,4 @@
+package tsc
+
+// Read returns the counter.
+func Read() uint64
