@@ -238,9 +238,6 @@ func (q *queuePair) Close() error {
 		return q.queue.device.forgive(err)
 	}
 	native.FreeBytes(q.scratch)
-	if !q.queue.lost {
-		q.queue.gather() // drops what the device has reported, and makes room there for other queue pairs
-	}
 	return nil
 }
 
