@@ -190,5 +190,5 @@ func explainLimit(err error) error {
 // Close frees the device.
 func (d *Device) Close() error {
 	d.watcher.stop()
-	return errors.Join(d.office.Close(), d.context.Close())
+	return errors.Join(d.office.Close(), d.forgive(d.context.Close()))
 }

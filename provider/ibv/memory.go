@@ -175,7 +175,7 @@ func (m *memory) Close() error {
 	m.domain.list(m.local.LocalKey, piece{}, false)
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	err := errors.Join(closeMemory(m.remote), m.local.Close())
+	err := m.domain.device.forgive(errors.Join(closeMemory(m.remote), m.local.Close()))
 	if err == nil && m.mapped {
 		err = unix.Munmap(m.bytes[:cap(m.bytes)])
 	}
