@@ -76,6 +76,7 @@ func (q *queuePair) becomeReady() {
 	}
 	q.state = driver.Ready
 	q.endConnect(driver.OK)
+	q.State() // the peer may have been refused something already, and the event of that come too early
 }
 
 // endConnect completes a Connect, and the changes of access that have waited for it.
