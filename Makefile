@@ -18,7 +18,7 @@ FUZZ    ?= 30s
 # What a virtual machine with Soft-RoCE is made of, and what runs in it.
 ROCE         := qemu-system-x86 busybox-static kmod xz-utils iproute2 \
                 rdma-core ibverbs-providers ibverbs-utils perftest libibverbs-dev
-ROCE_TIMEOUT ?= 8m
+ROCE_TIMEOUT ?= 15m
 
 .DEFAULT_GOAL := build
 .PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-roce clean help

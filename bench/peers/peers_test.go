@@ -42,6 +42,38 @@ func TestUCXColumn(t *testing.T) {
 	}
 }
 
+// tables are what perftest 4.5 prints, shortened.
+const (
+	latencyTable = ` #bytes #iterations    t_min[cycles]    t_max[cycles]  t_typical[cycles]    t_avg[cycles]
+ 8       1000          31655.00        17031638.00      32773.00  	       1568697.35
+`
+	bandwidthTable = ` #bytes     #iterations    BW peak[MB/sec]    BW average[MB/sec]   MsgRate[Mpps]
+ 65536      300              41.29              40.95  		   0.000655
+`
+)
+
+func TestPerftestColumn(t *testing.T) {
+	for _, c := range []struct {
+		output       string
+		size, column int
+		want         float64
+	}{
+		{latencyTable, 8, 4, 32773}, {bandwidthTable, 65536, 3, 40.95}, {latencyTable, 16, 4, 0}, {latencyTable, 8, 9, 0},
+		{"", 8, 4, 0}, {"8 1000 a b c d\n", 8, 4, 0}, {"8 1000 1 1 0.00 1\n", 8, 4, 0},
+	} {
+		if got, err := perftestColumn(c.output, c.size, c.column); got != c.want || (err == nil) != (c.want > 0) {
+			t.Errorf("%q, column %d: %v, %v", c.output, c.column, got, err)
+		}
+	}
+}
+
+func FuzzPerftestColumn(f *testing.F) {
+	f.Add(latencyTable, 8, uint8(4))
+	f.Fuzz(func(t *testing.T, output string, size int, column uint8) {
+		_, _ = perftestColumn(output, size, int(column))
+	})
+}
+
 func FuzzUCXColumn(f *testing.F) {
 	f.Add(sample, "overall_lat")
 	f.Fuzz(func(t *testing.T, output, column string) { _, _ = ucxColumn(output, column) })

@@ -10,6 +10,8 @@ import (
 	"os/exec"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"time"
 
 	"github.com/weft-fabric/weft/bench/peers"
@@ -79,6 +81,7 @@ func (p perf) megabytes() (float64, error) {
 	return r.Rate.GigabytesPerSecond * 1e3, nil
 }
 
+// run has a server on one core and a client on another, as perftest has.
 func (p perf) run() (r perftest.Result, err error) {
 	near, far, err := pinned.Cores()
 	if err != nil {
@@ -86,16 +89,69 @@ func (p perf) run() (r perftest.Result, err error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), perfLimit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, p.weft, "perf", "--local", "--json", "--quiet", "--device", p.device, "--pin", fmt.Sprintf("%d,%d", near, far), p.operation,
-		"--measure", p.measure, "--size", strconv.Itoa(p.size), "--iterations", strconv.Itoa(p.count), "--warm-up", "0s", "--batch", "1", "--quiet-every", "100")
-	var said bytes.Buffer
-	cmd.Stderr = &said
-	text, err := cmd.Output()
+	address := fmt.Sprintf("unix:@weft-bench-%d", os.Getpid())
+	server, heard := p.command(ctx, "--once", "--child", "--serve="+address)
+	alive, err := server.StdinPipe()
 	if err != nil {
-		return r, fmt.Errorf("%w: %s", err, strings.TrimSpace(said.String()))
+		return r, err
 	}
-	return perfResult(text)
+	if err := pinned.OnCore(far, server.Start); err != nil {
+		return r, err
+	}
+	client, said := p.command(ctx, p.what(address)...)
+	err = p.await(ctx, heard)
+	if err == nil {
+		err = pinned.OnCore(near, client.Run)
+	}
+	if err := errors.Join(err, alive.Close(), server.Wait()); err != nil {
+		return r, fmt.Errorf("weft perf: %w: %s%s", err, heard, said)
+	}
+	return perfResult(said.Bytes())
 }
+
+func (p perf) what(address string) []string {
+	return []string{"--connect", address, p.operation, "--measure", p.measure, "--size", strconv.Itoa(p.size), "--iterations", strconv.Itoa(p.count),
+		"--warm-up", "0s", "--batch", "1", "--quiet-every", "100"}
+}
+
+func (p perf) command(ctx context.Context, arguments ...string) (*exec.Cmd, *output) {
+	c := exec.CommandContext(ctx, p.weft, append([]string{"perf", "--json", "--quiet", "--device", p.device}, arguments...)...)
+	var o output
+	c.Stdout, c.Stderr = &o, &o
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return c, &o
+}
+
+// await waits until the server says that it listens.
+func (p perf) await(ctx context.Context, heard *output) error {
+	for !strings.Contains(heard.String(), `"listening"`) {
+		if ctx.Err() != nil {
+			return errors.New("the server does not listen")
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return nil
+}
+
+// output is what a process says, and may be read meanwhile.
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(b []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(b)
+}
+
+func (o *output) Bytes() []byte {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return bytes.Clone(o.text.Bytes())
+}
+
+func (o *output) String() string { return string(o.Bytes()) }
 
 // perfResult finds the row in what weft perf says.
 func perfResult(text []byte) (r perftest.Result, err error) {

@@ -52,10 +52,10 @@ type usageError struct{ error }
 func newRoot(out, errs io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "weft",
-		Short: "RDMA communication for Go: a software NIC and a simulator",
+		Short: "RDMA communication for Go: cards, a software NIC and a simulator",
 		Long: `Weft is an RDMA communication stack: one library, one binary. The same protocol
-code runs on a software NIC that needs no hardware (within a process, in shared
-memory, over TCP) and in a deterministic simulator; real NICs are to follow.
+code runs on RDMA devices, on a software NIC that needs no hardware (within a
+process, in shared memory, over TCP) and in a deterministic simulator.
 
 Exit status: 0 done, 1 something failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM.
 A second Ctrl-C or SIGTERM ends at once.`,

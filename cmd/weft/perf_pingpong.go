@@ -127,9 +127,9 @@ const maxRounds = 1<<31 - 1
 
 // withPort adds the port to an address that has none.
 func withPort(address string, port uint16) (string, error) {
-	if host, _, err := net.SplitHostPort(address); err == nil {
-		if host == "" {
-			return "", fmt.Errorf("%q says no host: write host:port, 0.0.0.0 for all", address)
+	if host, number, err := net.SplitHostPort(address); err == nil {
+		if _, err := strconv.ParseUint(number, 10, 16); err != nil || host == "" {
+			return "", fmt.Errorf("%q is no address: write host or host:port, 0.0.0.0 for all", address)
 		}
 		return address, nil
 	}

@@ -54,6 +54,24 @@ func TestPerfBadInput(t *testing.T) {
 		{"perf --local --peer-timeout 0s", 2, "--peer-timeout 0s: it is between 10ms and 1h0m0s"},
 		{"perf bogus", 2, `there is no operation "bogus": there are write, read`},
 		{"perf --local --provider warp", 2, `--provider "warp": there are auto, inproc, shm, ibv, tcp`},
+		{"perf --local --provider tcp --device rxe0", 2, "--device rxe0 is an RDMA device, and --provider asks for tcp: leave one of them out"},
+		{"perf --local --device rxe0:x", 2, `--device: "rxe0:x" is no RDMA device: write it as`},
+		{"perf --local --port 5", 2, "--port is for --peer: here it stands in the address"},
+		{"perf --peer other --connect x", 2, `--peer "other": there is pingpong`},
+		{"perf --peer pingpong", 2, "is ibv_rc_pingpong the client or the server? Say --serve to wait for it, or --connect HOST"},
+		{"perf --peer pingpong --local --connect x", 2, "--local means nothing to --peer pingpong: leave it out"},
+		{"perf --peer pingpong --connect x --depth 3", 2, "--depth means nothing to --peer pingpong: leave it out"},
+		{"perf --peer pingpong --connect x write", 2, `operation "write": --peer pingpong knows send only`},
+		{"perf --peer pingpong --connect x --once", 2, "--once is for --serve"},
+		{"perf --peer pingpong --connect x --provider tcp", 2, "provider tcp: --peer pingpong is met by provider ibv only"},
+		{"perf --peer pingpong --connect x --size 1..8", 2, "--size: "},
+		{"perf --peer pingpong --connect x --size 65MiB", 2, "a message has 1 B to 64 MiB"},
+		{"perf --peer pingpong --connect x --iterations 0", 2, "--iterations 0 cannot be measured: it is between 1 and"},
+		{"perf --peer pingpong --connect x --wait no", 2, "there is no way to wait"},
+		{"perf --peer pingpong --connect x --peer-timeout 0s", 2, "--peer-timeout 0s: it is between"},
+		{"perf --peer pingpong --connect unix:/x", 2, `"unix:/x" is no address: write host or host:port`},
+		{"perf --peer pingpong --connect :99", 2, `":99" is no address: write host or host:port, 0.0.0.0 for all`},
+		{"perf --peer pingpong --serve 0.0.0.0", 2, "--serve 0.0.0.0:18515: other hosts could reach it, and nothing is encrypted: add --plain to allow it"},
 		{"perf --local fly", 2, `there is no operation "fly": there are write, read`},
 		{"perf --local --measure speed", 2, `--measure: there is no measure "speed": there are latency, bandwidth, both`},
 		{"perf --local --wait no", 2, `--wait: there is no way to wait "no": there are polling, sleeping, hybrid`},
@@ -81,6 +99,26 @@ func TestPerfBadInput(t *testing.T) {
 		{"perf --serve=127.0.0.1:0 write", 2, `operation "write": the client says what is measured`},
 	} {
 		c.check(t)
+	}
+}
+
+// A host without RDMA says so, where it was asked for.
+func TestPerfWithoutRDMA(t *testing.T) {
+	if lanes[2].usable("") == nil {
+		t.Skip("this host has an RDMA device")
+	}
+	for _, args := range []string{"perf --local --provider ibv", "perf --local --device mlx5_0:1", "perf --serve --provider ibv",
+		"perf --peer pingpong --connect 127.0.0.1", "perf --peer pingpong --serve"} {
+		badInput{args, 1, "weft: provider ibv: "}.check(t)
+	}
+}
+
+func TestWithPort(t *testing.T) {
+	for address, want := range map[string]string{"host": "host:7", "10.9.0.1": "10.9.0.1:7", "10.9.0.1:9": "10.9.0.1:9", "fe80::1%eth0": "", "::1": "[::1]:7",
+		"[::1]": "[::1]:7", "[::1]:9": "[::1]:9", "a:b:c": "", "": "", "a/b": ""} {
+		if got, err := withPort(address, 7); got != want || (err == nil) != (want != "") {
+			t.Errorf("%q becomes %q, %v; want %q", address, got, err, want)
+		}
 	}
 }
 

@@ -26,6 +26,7 @@ type completionQueue struct {
 	first    int
 	troubled []*queuePair // whose last completion was a failure, or one of a flush
 
+	lost     bool       // the device is gone, and everything under way has ended
 	armed    bool       // the device will ring, or has
 	bell     int        // an eventfd: Wake, and notices
 	watchful bool       // something could be late
@@ -56,6 +57,9 @@ func (d *Device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
 	d.mu.Lock()
 	d.queues[c] = struct{}{}
 	d.mu.Unlock()
+	if d.lost.Load() {
+		c.tell(notice{kind: deviceLost}) // perhaps it came too late to be told
+	}
 	return c, nil
 }
 
@@ -65,11 +69,16 @@ func (c *completionQueue) Close() error {
 	delete(c.device.queues, c)
 	c.device.mu.Unlock()
 	_ = unix.Close(c.bell)
-	return c.native.Close()
+	return c.device.forgive(c.native.Close())
 }
 
-// add reports an end that the device does not report.
-func (c *completionQueue) add(w driver.Completion) { c.ready = append(c.ready, w) }
+// add reports an end that the device does not report. What was polled makes room before the list grows.
+func (c *completionQueue) add(w driver.Completion) {
+	if len(c.ready) == cap(c.ready) && c.first > len(c.ready)/2 {
+		c.ready, c.first = c.ready[:copy(c.ready, c.ready[c.first:])], 0
+	}
+	c.ready = append(c.ready, w)
+}
 
 // Poll takes what is ready, then what the device has.
 func (c *completionQueue) Poll(into []driver.Completion) (int, error) {
@@ -77,12 +86,8 @@ func (c *completionQueue) Poll(into []driver.Completion) (int, error) {
 		c.heed()
 	}
 	n := c.takeReady(into)
-	if n < len(into) && !c.device.lost.Load() {
-		taken, err := c.pollDevice(into[n:])
-		if err != nil {
-			return n, err
-		}
-		n += taken
+	if n < len(into) && !c.lost {
+		n += c.pollDevice(into[n:])
 	}
 	if n < len(into) && c.first < len(c.ready) {
 		n += c.takeReady(into[n:])
@@ -105,13 +110,9 @@ func (c *completionQueue) takeReady(into []driver.Completion) int {
 }
 
 // pollDevice takes completions of the device until there are no more, or into is full.
-func (c *completionQueue) pollDevice(into []driver.Completion) (int, error) {
-	n := 0
+func (c *completionQueue) pollDevice(into []driver.Completion) (n int) {
 	for n < len(into) {
-		batch, err := c.native.Poll(len(into) - n)
-		if err != nil {
-			return n, err
-		}
+		batch := c.nextBatch(len(into) - n)
 		for i := range batch {
 			if c.settle(&batch[i], &into[n]) {
 				n++
@@ -122,14 +123,23 @@ func (c *completionQueue) pollDevice(into []driver.Completion) (int, error) {
 			break
 		}
 	}
-	return n, nil
+	return n
+}
+
+// nextBatch asks the device. One that cannot answer any more is lost: a notice will say so.
+func (c *completionQueue) nextBatch(most int) []native.WC {
+	batch, err := c.native.Poll(most)
+	if err != nil {
+		c.device.lose("its completions cannot be read: " + err.Error())
+	}
+	return batch
 }
 
 // gather takes everything that the device has into ready.
 func (c *completionQueue) gather() (found bool) {
 	for {
-		batch, err := c.native.Poll(native.BatchSize)
-		if err != nil || len(batch) == 0 {
+		batch := c.nextBatch(native.BatchSize)
+		if len(batch) == 0 {
 			return found
 		}
 		found = true

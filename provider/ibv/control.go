@@ -76,6 +76,7 @@ func (q *queuePair) becomeReady() {
 	}
 	q.state = driver.Ready
 	q.endConnect(driver.OK)
+	q.State() // the peer may have been refused something already, and the event of that come too early
 }
 
 // endConnect completes a Connect, and the changes of access that have waited for it.
@@ -110,6 +111,7 @@ func (q *queuePair) pathTo(e Endpoint) (native.Path, netip.Addr, error) {
 	if err != nil {
 		return native.Path{}, netip.Addr{}, fmt.Errorf("%v: %w: %w", d.choice, err, driver.ErrArgument)
 	}
+	q.from = local
 	p.Global, p.GID, p.GIDIndex = true, remote.Raw, uint8(local.Index)
 	return p, remote.IP(), nil
 }

@@ -79,4 +79,4 @@ func (d *domain) NewSharedReceives(config driver.SharedConfig) (driver.SharedRec
 }
 
 // Close frees the domain.
-func (d *domain) Close() error { return d.native.Close() }
+func (d *domain) Close() error { return d.device.forgive(d.native.Close()) }

@@ -44,7 +44,7 @@ func (c *completionQueue) heed() {
 	c.notices = nil
 	c.hasNotices.Store(false)
 	c.mu.Unlock()
-	if !c.device.lost.Load() {
+	if !c.lost {
 		c.gather()
 	}
 	for _, n := range list {
@@ -55,11 +55,12 @@ func (c *completionQueue) heed() {
 func (c *completionQueue) act(n notice) {
 	switch n.kind {
 	case deviceLost:
+		c.lost = true
 		c.eachPair((*queuePair).lose)
 	case pairFailed:
 		c.eachPair(func(q *queuePair) {
 			if q.native.Number == n.number {
-				q.fail(0)
+				q.State() // asks the device: the number may be another's by now
 			}
 		})
 	case connected:
@@ -97,6 +98,9 @@ func (c *completionQueue) lookIfDue(now clock.Time) {
 		return
 	}
 	c.nextLook = now.Add(lookEvery)
+	if !c.lost {
+		c.gather() // what has ended is not late, however long this process stood still
+	}
 	c.watchful = false
 	c.eachPair(func(q *queuePair) {
 		if q.look(now) {

@@ -31,7 +31,8 @@ func (q *queuePair) Post(list []driver.Request) (int, error) {
 	n, err := q.native.PostSends(len(list))
 	q.requests.given += uint32(n)
 	if err != nil {
-		q.fail(0) // what was not taken is flushed behind the rest
+		q.queue.device.log.Warn("an RDMA device did not take a request", "device", q.queue.device.Name(), "reason", err)
+		q.fail(driver.LocalProtection) // what was not taken ends behind the rest
 	}
 	return len(list), nil
 }
@@ -141,7 +142,7 @@ func (q *queuePair) settleRequest(i uint32, from *native.WC, into *driver.Comple
 	}
 	r := *q.requests.at(i)
 	q.requests.first = i + 1
-	*into = driver.Completion{Tag: r.tag, Queue: q.native.Number, Op: r.op, Status: statusOf(from.Status)}
+	*into = driver.Completion{Tag: r.tag, Queue: q.native.Number, Op: r.op, Status: q.requestStatus(from.Status)}
 	switch into.Status {
 	case driver.OK:
 		into.Bytes = r.bytes

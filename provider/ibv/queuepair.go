@@ -31,6 +31,7 @@ type queuePair struct {
 	psn    uint32
 	name   uint64 // of this incarnation: it changes with every Reset
 	watch  *presence.Watch
+	from   devices.GID // by which the peer is reached; zero on InfiniBand
 
 	requests ring[request]
 	receives ring[receive]
@@ -130,7 +131,7 @@ func (q *queuePair) Address() driver.Address {
 // State asks the device where it could know better: a peer's request that was refused puts a queue pair in Error without a word, if it has
 // nothing to flush.
 func (q *queuePair) State() driver.State {
-	if q.state == driver.Ready && !q.queue.device.lost.Load() {
+	if q.state == driver.Ready && !q.queue.lost {
 		if state, err := q.native.State(); err == nil && state == native.ErrorState {
 			q.fail(0)
 		}
@@ -192,6 +193,7 @@ func (q *queuePair) flushOwn() {
 		q.queue.add(driver.Completion{Tag: r.tag, Queue: q.native.Number, Op: r.op, Status: q.takeVerdict()})
 	}
 	q.requests.given, q.receives.given = q.requests.first, q.receives.first
+	q.verdict = driver.OK // what is posted from now on was not under way when the queue pair failed
 }
 
 func (q *queuePair) takeVerdict() driver.Status {
@@ -210,7 +212,7 @@ func (q *queuePair) giveUp() {
 	q.drain()
 }
 
-// lose is called when the device is gone.
+// lose is called when the device is gone. One that is being removed may still be working for us: then that ends now.
 func (q *queuePair) lose() {
 	if q.state == driver.Ready {
 		q.verdict = driver.RetryExceeded
@@ -218,6 +220,7 @@ func (q *queuePair) lose() {
 	q.state = driver.Error
 	q.depart()
 	q.endConnect(driver.RetryExceeded)
+	_ = q.native.SetState(native.ErrorState)
 	q.giveUp()
 }
 
@@ -225,16 +228,19 @@ func (q *queuePair) lose() {
 func (q *queuePair) Close() error {
 	q.awaitConnect()
 	q.depart()
-	if q.pool != nil && !q.queue.device.lost.Load() {
+	if q.pool != nil && !q.queue.lost {
 		_ = q.native.SetState(native.ErrorState)
 		q.queue.gather()
 	}
 	q.state = driver.Closed
 	q.queue.pairs.leave(q.slot)
 	if err := q.native.Close(); err != nil {
-		return err
+		return q.queue.device.forgive(err)
 	}
 	native.FreeBytes(q.scratch)
+	if !q.queue.lost {
+		q.queue.gather() // drops what the device has reported, and makes room there for other queue pairs
+	}
 	return nil
 }
 

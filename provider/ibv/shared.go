@@ -63,5 +63,5 @@ func (s *sharedReceives) settle(place uint32) *receive {
 // Close drops what is posted, and what has arrived and was not polled.
 func (s *sharedReceives) Close() error {
 	s.queue.pools.leave(s.slot)
-	return s.native.Close()
+	return s.queue.device.forgive(s.native.Close())
 }

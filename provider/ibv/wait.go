@@ -28,14 +28,14 @@ func (c *completionQueue) hasReason() bool {
 	if c.hasNotices.Load() || c.first < len(c.ready) || c.called.Load() {
 		return true
 	}
-	return !c.device.lost.Load() && c.gather()
+	return !c.lost && c.gather()
 }
 
 // sleep arms, looks once more for what came before the queue was armed, and sleeps.
 func (c *completionQueue) sleep(until clock.Time) error {
-	if !c.armed && !c.device.lost.Load() {
+	if !c.armed && !c.lost {
 		if err := c.native.Arm(); err != nil {
-			return err
+			c.device.lose("it does not take requests for notices: " + err.Error())
 		}
 		c.armed = true
 	}
@@ -58,7 +58,7 @@ func (c *completionQueue) wakened() {
 func (c *completionQueue) rest(until clock.Time) {
 	fds := [...]unix.PollFd{{Fd: int32(c.bell), Events: unix.POLLIN}, {Fd: int32(c.native.NoticeFD()), Events: unix.POLLIN}}
 	watched := fds[:]
-	if c.device.lost.Load() {
+	if c.lost {
 		watched = fds[:1]
 	}
 	now := clock.Real.Now()
@@ -67,7 +67,11 @@ func (c *completionQueue) rest(until clock.Time) {
 	}
 	left := until.Sub(now)
 	timeout := unix.NsecToTimespec(int64(max(0, left)))
-	if _, err := unix.Ppoll(watched, &timeout, nil); err == nil && fds[1].Revents != 0 {
+	_, _ = unix.Ppoll(watched, &timeout, nil) // if it fails, nobody has rung
+	if fds[0].Revents != 0 {
+		hushBell(c.bell) // or it would ring for ever if whoever rang it was served without it
+	}
+	if fds[1].Revents != 0 {
 		c.armed = false
 		_ = c.native.TakeNotices() // a notice that cannot be read was none
 	}

@@ -10,9 +10,11 @@ import (
 
 // watcher hears of what happens to the device, its port and its queue pairs (InfiniBand: asynchronous events).
 type watcher struct {
-	device   *Device
-	bell     int // an eventfd; written to stop
-	finished chan struct{}
+	device    *Device
+	footprint footprint
+	isDown    bool // the port, as far as was said
+	bell      int  // an eventfd; written to stop
+	finished  chan struct{}
 }
 
 func (d *Device) watch() (*watcher, error) {
@@ -20,7 +22,7 @@ func (d *Device) watch() (*watcher, error) {
 	if err != nil {
 		return nil, fmt.Errorf("eventfd: %w", err)
 	}
-	w := &watcher{device: d, bell: bell, finished: make(chan struct{})}
+	w := &watcher{device: d, footprint: footprintOf(d.choice.Device.File), bell: bell, finished: make(chan struct{})}
 	go w.runEvents()
 	return w, nil
 }
@@ -32,59 +34,87 @@ func (w *watcher) stop() {
 	_ = unix.Close(w.bell)
 }
 
-// runEvents is the watcher's goroutine. It ends by stop, or when the device has no more to say.
+// runEvents is the watcher's goroutine. It ends by stop, or when the device is gone.
 func (w *watcher) runEvents() {
 	defer close(w.finished)
 	fds := []unix.PollFd{{Fd: int32(w.device.context.EventFD()), Events: unix.POLLIN}, {Fd: int32(w.bell), Events: unix.POLLIN}}
-	for {
-		if _, err := unix.Ppoll(fds, nil, nil); err != nil && err != unix.EINTR {
-			return
+	for !w.device.lost.Load() {
+		timeout := unix.NsecToTimespec(int64(lookForDevice))
+		if _, err := unix.Ppoll(fds, &timeout, nil); err != nil && err != unix.EINTR {
+			w.device.lose("its events cannot be waited for: " + err.Error())
 		}
-		if fds[1].Revents != 0 {
+		switch {
+		case fds[1].Revents != 0:
 			return
+		case fds[0].Revents != 0:
+			w.takeEvents()
 		}
-		if fds[0].Revents != 0 && !w.takeEvents() {
-			return
+		if w.footprint.isGone() {
+			w.device.lose("it was removed")
 		}
 	}
 }
 
-// takeEvents handles what there is, and says whether more can come.
-func (w *watcher) takeEvents() bool {
+// takeEvents handles what there is.
+func (w *watcher) takeEvents() {
 	for {
 		event, found, err := w.device.context.NextEvent()
 		if err != nil {
-			w.device.lose()
-			return false
+			w.device.lose("its events cannot be read: " + err.Error())
 		}
 		if !found {
-			return true
+			return
 		}
-		w.device.heed(event)
+		w.heed(event)
 	}
 }
 
-// heed acts on an event.
-func (d *Device) heed(e native.Event) {
+// heed acts on an event. Those that are not named here change nothing for who is connected.
+func (w *watcher) heed(e native.Event) {
+	d := w.device
 	switch e.Type {
 	case native.DeviceFatal:
-		d.lose()
-	case native.PortError:
-		d.log.Warn("RDMA port is down: what is under way ends when peers do not answer", "device", d.choice.String(), "port", e.Whose)
-	case native.PortActive:
-		d.log.Info("RDMA port is up", "device", d.choice.String(), "port", e.Whose)
-	case native.PairFatal, native.PairInvalid, native.PairAccess:
+		d.lose("it has failed, or was removed")
+	case native.QueueError:
+		d.lose("a completion queue of it has failed")
+	case native.PortError, native.PortActive:
+		w.heedPort(e)
+	case native.PairFatal, native.PairInvalid, native.PairAccess, native.PairLastTaken:
 		d.eachQueue(func(c *completionQueue) { c.tell(notice{kind: pairFailed, number: e.Whose}) })
 	}
 }
 
+// heedPort logs what happened to the port, once.
+func (w *watcher) heedPort(e native.Event) {
+	d, isDown := w.device, e.Type == native.PortError
+	if e.Whose != uint32(d.choice.Port.Number) || isDown == w.isDown {
+		return
+	}
+	w.isDown = isDown
+	if isDown {
+		d.log.Warn("RDMA port is down: what is under way fails, or waits for it as long as for a peer that does not answer",
+			"device", d.Name(), "limit", d.limits.PeerTimeout)
+		return
+	}
+	d.log.Info("RDMA port is up again", "device", d.Name())
+}
+
 // lose is called when the device is gone: every operation ends now, because nobody else will end it.
-func (d *Device) lose() {
+func (d *Device) lose(why string) {
 	if d.lost.Swap(true) {
 		return
 	}
-	d.log.Error("RDMA device is gone: everything under way on it has failed", "device", d.choice.String())
+	d.log.Error("RDMA device is gone, and everything under way on it has failed: close it, and open it again when it is back",
+		"device", d.Name(), "reason", why)
 	d.eachQueue(func(c *completionQueue) { c.tell(notice{kind: deviceLost}) })
+}
+
+// forgive lets a device that is gone not refuse to let go of something.
+func (d *Device) forgive(err error) error {
+	if d.lost.Load() {
+		return nil
+	}
+	return err
 }
 
 func (d *Device) eachQueue(f func(*completionQueue)) {

@@ -5,14 +5,25 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 )
 
 // console keeps what a machine's kernel says: warnings and worse.
-type console struct{ said []byte }
+type console struct {
+	said []byte // lines, the last ones
+	line []byte // has begun
+}
 
-// maxConsole is how much of it is kept, in bytes: the end.
+// maxConsole is how much is kept, in bytes.
 const maxConsole = 16 << 10
+
+// ready is what the guest says when it has booted. What the kernel said before is of interest only if that fails.
+const ready = "guest: ready"
+
+// harmless is what need not be read: that the machine had to wait for its host, and, at each look at the port of a link that
+// is no card, that its speed is unknown.
+var harmless = []string{"hrtimer: interrupt took", "speed is unknown, defaulting to"}
 
 // runRead reads until the machine has ended.
 func (c *console) runRead(from *os.File) {
@@ -21,30 +32,33 @@ func (c *console) runRead(from *os.File) {
 }
 
 func (c *console) Write(data []byte) (int, error) {
-	c.said = append(c.said, data...)
-	if over := len(c.said) - maxConsole; over > 0 {
-		c.said = bytes.Clone(c.said[over:])
+	c.line = append(c.line, data...)
+	for {
+		line, rest, whole := bytes.Cut(c.line, []byte("\n"))
+		if !whole {
+			c.line = c.line[max(0, len(c.line)-maxConsole):]
+			return len(data), nil
+		}
+		c.hear(strings.TrimRight(string(line), "\r"))
+		c.line = rest
 	}
-	return len(data), nil
+}
+
+// hear takes one line, without its end.
+func (c *console) hear(line string) {
+	if line == ready {
+		c.said = nil
+		return
+	}
+	if slices.ContainsFunc(harmless, func(text string) bool { return strings.Contains(line, text) }) {
+		return
+	}
+	c.said = append(append(c.said, line...), '\n')
+	c.said = c.said[max(0, len(c.said)-maxConsole):]
 }
 
 // complaints is what the kernel said since the guest was ready, or all that it said if it never was.
-func (c *console) complaints() string {
-	text := strings.ReplaceAll(string(c.said), "\r", "")
-	if _, since, found := strings.Cut(text, "guest: ready\n"); found {
-		text = since
-	}
-	var worth strings.Builder
-	for line := range strings.Lines(text) {
-		if !strings.Contains(line, harmless) {
-			worth.WriteString(line)
-		}
-	}
-	return strings.TrimSpace(worth.String())
-}
-
-// harmless is what a kernel says of a machine that had to wait for its host.
-const harmless = "hrtimer: interrupt took"
+func (c *console) complaints() string { return strings.TrimSpace(string(c.said) + string(c.line)) }
 
 // complain shows what the kernels had to say.
 func complain(to io.Writer, guests []*guest) {

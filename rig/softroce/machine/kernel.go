@@ -17,7 +17,7 @@ import (
 
 // wanted names the kernel modules that the guest loads, in this order, each behind those it needs.
 var wanted = strings.Fields("virtio_pci virtio_console virtio_net 9pnet_virtio 9p overlay " +
-	"crc32_generic rdma_rxe rdma_ucm veth sch_netem")
+	"crc32_generic rdma_rxe rdma_ucm veth dummy sch_netem")
 
 // Kit is what machines are made of.
 type Kit struct {
