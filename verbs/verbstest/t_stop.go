@@ -13,7 +13,7 @@ var stopTests = []Test{
 		Stop | OneSided, testStoppedTarget},
 	{"StoppingDisturbsNothing",
 		"Whenever a writer is stopped and goes on: a flag is never there before what it stands for, and nothing fails.",
-		Stop | OneSided | LastWordLast | SharedReceives, testStoppedWriter},
+		Stop | OneSided | SharedReceives, testStoppedWriter},
 	{"StoppedPeerIsSilent",
 		"A peer that is stopped for longer than Limits.PeerTimeout is gone: RetryExceeded, then Flushed; others go on.",
 		Stop | Silence | SharedReceives, testSilence},
