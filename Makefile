@@ -18,7 +18,7 @@ FUZZ    ?= 30s
 # What a virtual machine with Soft-RoCE is made of, and what runs in it.
 ROCE         := qemu-system-x86 busybox-static kmod xz-utils iproute2 \
                 rdma-core ibverbs-providers ibverbs-utils perftest libibverbs-dev
-ROCE_TIMEOUT ?= 8m
+ROCE_TIMEOUT ?= 15m
 
 .DEFAULT_GOAL := build
 .PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-roce clean help
@@ -48,6 +48,7 @@ test-roce: build ## the tests that need a real RDMA device, on Soft-RoCE in virt
 test-long: ## long variants (WEFT_LONG=1), everything with -race, all fuzz targets
 	@scripts/need gcc gcc libc6-dev
 	WEFT_LONG=1 $(GO) test -count=1 -timeout 60m ./...
+	WEFT_LONG=1 $(MAKE) --no-print-directory test-roce ROCE_TIMEOUT=30m
 	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 60m ./...
 	$(MAKE) fuzz
 

@@ -9,6 +9,9 @@ import (
 	"syscall"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/internal/units"
 	"github.com/weft-fabric/weft/provider/ibv/devices"
 	"github.com/weft-fabric/weft/provider/ibv/native"
 	"github.com/weft-fabric/weft/provider/ibv/presence"
@@ -100,7 +103,7 @@ func (d *Device) prepare() error {
 	if d.config.PeerTimeout <= 0 {
 		d.config.PeerTimeout = defaultPeerTimeout
 	}
-	d.timeout = timeoutFor(d.config.PeerTimeout)
+	d.timeout = timeoutFor(d.config.PeerTimeout, d.slack())
 	inline, err := probeInline(d.context)
 	if err != nil {
 		return fmt.Errorf("open %v: it refuses a queue pair: %w", d.choice, err)
@@ -120,7 +123,6 @@ const (
 	maxReads           = 16 // what cards have
 	maxDepth           = 8192
 	defaultPeerTimeout = 10 * time.Second
-	retries            = 7 // the most that the architecture has
 )
 
 func (d *Device) limitsOf(attr native.DeviceAttr, inline int) driver.Limits {
@@ -132,26 +134,8 @@ func (d *Device) limitsOf(attr native.DeviceAttr, inline int) driver.Limits {
 		MaxDepth:      min(attr.MaxDepth, attr.MaxSharedDepth, maxDepth),
 		MaxQueuePairs: attr.MaxPairs,
 		MaxCompletion: attr.MaxQueueDepth,
-		PeerTimeout:   max(4*patience(d.timeout), 2*shortestSilence), // the architecture lets a device take four times what it is told
+		PeerTimeout:   d.peerTimeout(),
 	}
-}
-
-// shortestSilence is the shortest time that presence can be told a host may be silent. The kernel counts whole seconds and judges when the time of
-// a probe is over, so it may take twice as long.
-const shortestSilence = time.Second
-
-// patience is how long a device that is exact tries to reach a silent peer.
-func patience(timeout uint8) time.Duration { return 4096 * time.Nanosecond << timeout * (retries + 1) }
-
-// timeoutFor is the longest timeout with which a silent peer is still reported within limit, as far as hardware can: packets of a busy
-// network need some time.
-func timeoutFor(limit time.Duration) uint8 {
-	const shortest, longest = 12, 24 // 17 ms, 69 s
-	timeout := uint8(longest)
-	for timeout > shortest && 4*patience(timeout) > limit {
-		timeout--
-	}
-	return timeout
 }
 
 // Limits says what the device can do.
@@ -179,9 +163,15 @@ func (d *Device) errLost() error {
 	return fmt.Errorf("%v is gone (unplugged, or its driver was unloaded): %w", d.choice, driver.ErrClosed)
 }
 
-// explainLimit says that the device has no more to give, where that is what errno means.
+// explainLimit says that the device has no more to give, where that is what errno means, and names the most common reason.
 func explainLimit(err error) error {
-	if errors.Is(err, syscall.ENOMEM) || errors.Is(err, syscall.ENOSPC) {
+	var lock unix.Rlimit
+	_ = unix.Getrlimit(unix.RLIMIT_MEMLOCK, &lock) // it is only for the message
+	switch {
+	case errors.Is(err, syscall.ENOMEM) && lock.Cur != unix.RLIM_INFINITY:
+		return fmt.Errorf("%w: memory for the device must be locked, and the limit is %v: raise it by ulimit -l unlimited (LimitMEMLOCK=infinity in a systemd unit): %w",
+			err, units.Size(lock.Cur), driver.ErrLimit)
+	case errors.Is(err, syscall.ENOMEM), errors.Is(err, syscall.ENOSPC):
 		return fmt.Errorf("%w: %w", err, driver.ErrLimit)
 	}
 	return err

@@ -59,7 +59,11 @@ func goroutines(capabilities verbstest.Capabilities) verbstest.Lab {
 			return ibv.Open(ibv.Config{Device: os.Getenv(roceVariable), PeerTimeout: peerTimeout})
 		},
 		Capabilities: capabilities,
+		ScanEvery:    scanEvery,
 	})
 }
 
-const peerTimeout = 2 * time.Second
+// scanEvery is long: ends that wake ten thousand times a second take all the time that an emulated machine has.
+const scanEvery = 5 * time.Millisecond
+
+const peerTimeout = 4 * time.Second

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"sync"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -95,23 +94,12 @@ func (d *domain) registerRemote(b []byte, access driver.Access) (*native.Memory,
 func (d *domain) register(b []byte, access native.Access) (*native.Memory, error) {
 	m, err := d.native.Register(b, access)
 	if err != nil {
-		return nil, explainRegister(len(b), err)
+		return nil, fmt.Errorf("register %v: %w", units.Size(len(b)), explainLimit(err))
 	}
 	if m.LocalKey == driver.BadKey { // a span with it would be taken for one that lies outside its memory
 		return nil, errors.Join(fmt.Errorf("the device gave a key that is not allowed: %w", driver.ErrLimit), m.Close())
 	}
 	return m, nil
-}
-
-// explainRegister names the most common reason why memory cannot be registered.
-func explainRegister(size int, err error) error {
-	var limit unix.Rlimit
-	_ = unix.Getrlimit(unix.RLIMIT_MEMLOCK, &limit) // it is only for the message
-	if errors.Is(err, syscall.ENOMEM) && limit.Cur != unix.RLIM_INFINITY {
-		return fmt.Errorf("register %v: %w: memory for the device must be locked, and the limit is %v: raise it by ulimit -l unlimited (LimitMEMLOCK=infinity in a systemd unit): %w",
-			units.Size(size), err, units.Size(limit.Cur), driver.ErrLimit)
-	}
-	return fmt.Errorf("register %v: %w", units.Size(size), explainLimit(err))
 }
 
 func accessFlags(access driver.Access) (flags native.Access) {

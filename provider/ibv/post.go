@@ -177,11 +177,11 @@ func (q *queuePair) settleReceive(i uint32, from *native.WC, into *driver.Comple
 	return true
 }
 
-// afterFailure notices that the device has moved to its error state, and whether it has flushed the last.
+// afterFailure notices that the device has failed the queue pair, and whether it has flushed the last. It is left to the device to move to its
+// error state: it may not have answered the peer yet, and would not any more (rxe).
 func (q *queuePair) afterFailure() {
 	if q.state == driver.Ready || q.state == driver.Connecting {
-		q.fail(0)
-		return
+		q.becomeFailed(0)
 	}
 	q.drain()
 }

@@ -55,7 +55,9 @@ func runJob(ctx context.Context, j job, out, log io.Writer) int {
 
 // execute runs the binary of a job and returns its exit status.
 func execute(ctx context.Context, j job, log io.Writer, v *verdict) int {
-	cmd := exec.CommandContext(ctx, j.Binary, append([]string{"-test.v", "-test.timeout=4m"}, j.Flags...)...)
+	deadline, _ := ctx.Deadline() // run has set one
+	limit := "-test.timeout=" + max(time.Until(deadline), time.Second).Round(time.Second).String()
+	cmd := exec.Command(j.Binary, append([]string{"-test.v", limit}, j.Flags...)...)
 	cmd.Dir = j.Folder
 	cmd.WaitDelay = 5 * time.Second // for children that it left behind, which hold its output open
 	from, to := io.Pipe()

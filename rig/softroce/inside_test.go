@@ -32,7 +32,7 @@ func runScripts(t *testing.T, scripts ...string) (status int, out, log string) {
 		t.Fatal(err)
 	}
 	var o, l bytes.Buffer
-	status = run(t.Context(), []string{"--inside", plan}, &o, &l)
+	status = run(t.Context(), []string{"--timeout", "4m", "--inside", plan}, &o, &l)
 	return status, o.String(), l.String()
 }
 
@@ -43,7 +43,7 @@ func TestInsidePasses(t *testing.T) {
 	if status != 0 || strings.Count(out, "ok   ./x") != 2 || !strings.Contains(out, "skipped: TestY") {
 		t.Errorf("status %d: %s", status, out)
 	}
-	if !strings.Contains(log, "/ -test.v -test.timeout=4m -test.run=X\n") {
+	if !strings.Contains(log, "/ -test.v -test.timeout=4m0s -test.run=X\n") {
 		t.Errorf("the log is %q", log)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/weft-fabric/weft/rig/softroce/machine"
 )
@@ -67,8 +68,15 @@ func runBoot(ctx context.Context, s settings, kit machine.Kit, list []entry, mac
 		return 0, err
 	}
 	config := s.machine
-	config.Machines, config.Command = machines, []string{self, "--inside", plan}
+	config.Machines, config.Command = machines, []string{self, "--timeout", left(ctx).String(), "--inside", plan}
 	return boot(ctx, kit, config, s.verbose)
+}
+
+// left is the time that tests have: they shall end by themselves, and say where they stood, before their machine is ended.
+func left(ctx context.Context) time.Duration {
+	const bootAndMore = 30 * time.Second
+	deadline, _ := ctx.Deadline() // run has set one
+	return max(time.Until(deadline)-bootAndMore, time.Second).Round(time.Second)
 }
 
 // boot runs the guest's side. What tests write leaves by the guest's standard error: it is of interest only if the machine

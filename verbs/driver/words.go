@@ -113,7 +113,7 @@ type Status uint8
 // The ways an operation ends. All but OK put the queue pair in Error.
 const (
 	OK               Status = iota
-	Flushed                 // not carried out: the queue pair was in Error, or was reset
+	Flushed                 // not carried out: the queue pair was in Error, or was reset. Behind a Read or atomic it may have been
 	LocalProtection         // a local span is not inside memory of the queue pair's domain
 	LocalLength             // the incoming message was longer than the receive
 	RemoteAccess            // refused: the key, its bounds or the memory's access

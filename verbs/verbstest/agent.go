@@ -39,8 +39,8 @@ type agent struct {
 
 // waiting is an Until whose condition did not hold yet.
 type waiting struct {
-	condition Condition
-	reply     func(Result, error)
+	Until
+	reply func(Result, error)
 }
 
 // newAgent opens an end on a device, and owns the device from then on.
@@ -76,7 +76,7 @@ func newAgent(name string, open func() (driver.Device, error), config EndConfig)
 // begin carries out a command on the loop, and replies when it is done.
 func (a *agent) begin(c Command, reply func(Result, error)) {
 	if until, ok := c.(Until); ok && until.Condition != nil {
-		a.waiting = append(a.waiting, waiting{until.Condition, reply})
+		a.waiting = append(a.waiting, waiting{until, reply})
 		return
 	}
 	reply(c.carryOut(a))
@@ -107,10 +107,13 @@ func (a *agent) Scan(clock.Time) {
 func (a *agent) answer() {
 	kept := a.waiting[:0]
 	for _, w := range a.waiting {
-		if w.condition.holds(a) {
-			w.reply(Result{}, nil)
-		} else {
+		switch {
+		case !w.Condition.holds(a):
 			kept = append(kept, w)
+		case w.Then != nil:
+			w.reply(w.Then.carryOut(a))
+		default:
+			w.reply(Result{}, nil)
 		}
 	}
 	a.waiting = kept

@@ -8,8 +8,12 @@ import (
 
 // This file is what a test can wait for.
 
-// Until waits until a condition holds at the end. It is the only command that waits.
-type Until struct{ Condition Condition }
+// Until waits until a condition holds at the end. It is the only command that waits. Result: that of Then, which is carried
+// out in the same moment, if there is one.
+type Until struct {
+	Condition Condition
+	Then      Command
+}
 
 func (c Until) carryOut(*agent) (Result, error) {
 	return Result{}, fmt.Errorf("verbstest: until nothing")

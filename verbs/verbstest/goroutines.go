@@ -19,6 +19,7 @@ type GoroutineConfig struct {
 	Kill         func(driver.Device)
 	Capabilities Capabilities
 	Limit        time.Duration // how long a command may wait; 0: 60 s
+	ScanEvery    time.Duration // for ends that do not say; 0: what package loop takes
 }
 
 // Goroutines makes a lab in which each end is a goroutine that runs a loop.
@@ -38,7 +39,7 @@ func (l *goroutineLab) Capabilities() Capabilities { return l.config.Capabilitie
 
 func (l *goroutineLab) Open(name string, config EndConfig) (End, error) {
 	e := &goroutineEnd{lab: l, finished: make(chan struct{})}
-	a, err := newAgent(name, e.open, config.scanEvery(l.config.Limit))
+	a, err := newAgent(name, e.open, l.config.resolve(config))
 	if err != nil {
 		return nil, err
 	}
@@ -48,6 +49,14 @@ func (l *goroutineLab) Open(name string, config EndConfig) (End, error) {
 	l.ends = append(l.ends, e)
 	go e.runLoop(ctx)
 	return e, nil
+}
+
+// resolve fills in what an end leaves to its lab.
+func (c GoroutineConfig) resolve(end EndConfig) EndConfig {
+	if end.ScanEvery == 0 {
+		end.ScanEvery = c.ScanEvery
+	}
+	return end.scanEvery(c.Limit)
 }
 
 // Close closes the ends in the order they were opened.

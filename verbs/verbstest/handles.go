@@ -83,7 +83,7 @@ func (n *node) explain(err error) string {
 
 func (n *node) until(c Condition) {
 	n.t.Helper()
-	n.do(Until{c})
+	n.do(Until{Condition: c})
 }
 
 func (n *node) signal(s Signal) {
@@ -102,15 +102,13 @@ func (n *node) now() clock.Time {
 // take waits for completions of a class and takes them.
 func (n *node) take(queue uint32, class Class, count int) []verbs.Completion {
 	n.t.Helper()
-	n.until(Ended{Queue: queue, Class: class, N: count})
-	return n.do(Take{Queue: queue, Class: class, N: count}).Completions
+	return n.do(Until{Ended{Queue: queue, Class: class, N: count}, Take{Queue: queue, Class: class, N: count}}).Completions
 }
 
 // takeAny is take for all queue pairs of the end together.
 func (n *node) takeAny(class Class, count int) []verbs.Completion {
 	n.t.Helper()
-	n.until(Ended{AnyQueue: true, Class: class, N: count})
-	return n.do(Take{AnyQueue: true, Class: class, N: count}).Completions
+	return n.do(Until{Ended{AnyQueue: true, Class: class, N: count}, Take{AnyQueue: true, Class: class, N: count}}).Completions
 }
 
 // mem is a memory at an end. Its spans are plain numbers: a test may forge them.

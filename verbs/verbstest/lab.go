@@ -46,7 +46,7 @@ func (s Signal) String() string { return [...]string{"kill", "stop", "continue",
 type EndConfig struct {
 	Completions int           // depth of the completion queue; 0: 4096, or what the device can
 	Waiting     Waiting       // how the loop waits
-	ScanEvery   time.Duration // how often a sleeping end looks at its memory; 0: what package loop takes; or Never
+	ScanEvery   time.Duration // how often a sleeping end looks at its memory; 0: as its lab likes it; or Never
 	Beside      string        // name of an end that is open already, whose process this one shares; empty: none
 	Pause       string        // where the provider stops its process by itself, as it names such places; needs Pauses
 }

@@ -47,7 +47,7 @@ func added(flows []*flow) (sum uint64) {
 func testManyPeers(t *T) {
 	target := t.open("target")
 	word := target.memory(128, verbs.RemoteAtomic)
-	sum := added(t.additions(target, word, 8, uint64(2000*t.can.Repeat)))
+	sum := added(t.additions(target, word, min(8, t.can.Peers), uint64(2000*t.can.Repeat)))
 	if got := word.word(64); got != sum {
 		t.Fatalf("%d additions succeeded, the word is %d", sum, got)
 	}

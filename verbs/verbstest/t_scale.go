@@ -155,11 +155,11 @@ func testTraffic(t *T) {
 	}
 }
 
-// From post to completion nothing is allocated. Commands allocate, so the test asks how much more ten thousand
+// From post to completion nothing is allocated. Commands allocate, so the test asks how much more thousands of
 // operations allocate than the few commands around them may.
 func testAllocations(t *T) {
-	const window, operations = 16, 10_000
-	const forCommands = operations / 40
+	const window, forCommands = 16, 250
+	operations := uint64(max(10*forCommands, 500*t.can.Repeat))
 	w := t.wireWith(OpenPair{SendDepth: 2 * window, ReceiveDepth: window, Access: verbs.RemoteAll})
 	w.b.sink(Sink{Pair: w.qb.id, Memory: w.mb.id, Size: 64, Window: window})
 	for _, op := range []verbs.Op{verbs.OpSend, verbs.OpSendImm, verbs.OpWrite, verbs.OpWriteImm, verbs.OpRead,
@@ -167,7 +167,7 @@ func testAllocations(t *T) {
 		flow := w.a.stream(Stream{Pair: w.qa.id, Memory: w.ma.id, Round: []verbs.Request{
 			quiet(request(op, 0, w.ma.span(0, 8), w.mb.remote(4096, 8))),
 			request(op, 0, w.ma.span(0, 8), w.mb.remote(4096, 8))}})
-		flow.reaches(1000)
+		flow.reaches(operations / 10)
 		before, rounds := w.a.do(Mallocs{}).Word, flow.state().Rounds
 		flow.reaches(rounds + operations/2)
 		if n := w.a.do(Mallocs{}).Word - before; n > forCommands {

@@ -4,9 +4,9 @@ import "testing"
 
 func TestComplaints(t *testing.T) {
 	for text, want := range map[string]string{
-		"boot\r\nguest: ready\r\n":                                   "",
-		"boot\r\nguest: ready\r\nBUG\r\n":                            "BUG",
-		"boot\r\npan":                                                "boot\npan",
+		"boot\r\nguest: ready\r\n":        "",
+		"boot\r\nguest: ready\r\nBUG\r\n": "BUG",
+		"boot\r\npan":                     "boot\npan",
 		"guest: ready\n[1] d0 speed is unknown, defaulting to 1\nx":  "x",
 		"guest: ready\n[ 9.1] hrtimer: interrupt took 51670069 ns\n": "",
 	} {
