@@ -48,6 +48,7 @@ test-roce: build ## the tests that need a real RDMA device, on Soft-RoCE in virt
 test-long: ## long variants (WEFT_LONG=1), everything with -race, all fuzz targets
 	@scripts/need gcc gcc libc6-dev
 	WEFT_LONG=1 $(GO) test -count=1 -timeout 60m ./...
+	WEFT_LONG=1 $(MAKE) --no-print-directory test-roce ROCE_TIMEOUT=30m
 	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 60m ./...
 	$(MAKE) fuzz
 

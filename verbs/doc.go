@@ -21,7 +21,8 @@
 // a completion, except by Close.
 //
 // A dead peer is noticed within Limits.PeerTimeout. The oldest request that was outstanding ends as RetryExceeded, which is
-// [ErrPeerGone], and everything behind it as Flushed. If only receives were outstanding, or nothing, the queue pair goes
+// [ErrPeerGone], and everything behind it as Flushed; a card may also refuse it, in the moments that it takes the system to
+// clean up behind a process that was killed. If only receives were outstanding, or nothing, the queue pair goes
 // to Error all the same: receives end as Flushed, and so does what is posted afterwards.
 //
 // When a SetAccess completes, no operation that only the old access allowed can land any more.

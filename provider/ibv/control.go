@@ -5,8 +5,6 @@ import (
 	"net/netip"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/provider/ibv/devices"
 	"github.com/weft-fabric/weft/provider/ibv/native"
@@ -212,51 +210,6 @@ func (q *queuePair) lookForReceiver(now clock.Time) {
 	if r.op.TakesReceive() && now.Sub(q.stuckFrom) > q.config.ReceiverWait+transfer {
 		q.fail(driver.ReceiverNotReady)
 	}
-}
-
-// SetAccess changes the gate.
-func (q *queuePair) SetAccess(tag driver.Tag, access driver.Access) error {
-	if q.queue.device.lost.Load() {
-		return q.queue.device.errLost()
-	}
-	q.access = access
-	if q.state == driver.Connecting {
-		q.accessTags = append(q.accessTags, tag)
-		return nil
-	}
-	q.changeAccess(tag)
-	return nil
-}
-
-// changeAccess has the device check by the new access from now on, and completes. In Error nothing can land, and the next incarnation
-// begins with the new access. A device that cannot change it must not go on with the old one.
-func (q *queuePair) changeAccess(tag driver.Tag) {
-	state := native.Init
-	if q.state == driver.Ready {
-		state = native.ReadyToSend
-	}
-	if q.state == driver.New || q.state == driver.Ready {
-		if err := q.native.SetAccess(state, q.port(), accessFlags(q.access)); err != nil {
-			q.state = max(q.state, driver.Ready)
-			q.fail(0)
-		}
-		q.queue.device.settleDown()
-	}
-	q.queue.add(driver.Completion{Tag: tag, Queue: q.native.Number, Op: driver.OpQueueAccess})
-}
-
-// settleDown waits until every packet that a software device was handling has landed. Such a device looks at the gate when it begins a
-// packet, in a part of the kernel that a grace period waits for. Hardware sees to it itself: the change is a command to it.
-func (d *Device) settleDown() {
-	if d.isSoftware() {
-		_, _, _ = unix.Syscall(unix.SYS_MEMBARRIER, membarrierGlobal, 0, 0)
-	}
-}
-
-const membarrierGlobal = 1
-
-func (d *Device) isSoftware() bool {
-	return d.choice.Device.Driver == "rxe" || d.choice.Device.Driver == "siw"
 }
 
 // Reset flushes everything and returns the queue pair to New.

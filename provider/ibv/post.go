@@ -51,7 +51,9 @@ func (q *queuePair) fill(i int, r *driver.Request) {
 	w, spans := &q.native.Sends[i], q.native.SendSpans(i)
 	w.ID = uint64(makeIdent(identRequest, q.slot, q.generation, q.requests.next))
 	w.Op, w.Flags, w.Imm = opcodes[r.Op], 0, networkOrder(r.Imm)
-	if r.Flags&driver.Quiet == 0 {
+	// A Quiet Send is reported by the device all the same, and swallowed here: without that a message that waits for its receiver looks
+	// like one that has arrived long ago.
+	if r.Flags&driver.Quiet == 0 || r.Op.TakesReceive() {
 		w.Flags |= native.Signaled
 	}
 	if r.Flags&driver.Fence != 0 {

@@ -26,12 +26,13 @@ type queuePair struct {
 	config           driver.QueueConfig
 	slot, generation uint32
 
-	state  driver.State
-	access driver.Access
-	psn    uint32
-	name   uint64 // of this incarnation: it changes with every Reset
-	watch  *presence.Watch
-	from   devices.GID // by which the peer is reached; zero on InfiniBand
+	state   driver.State
+	access  driver.Access
+	checked driver.Access // what the device checks by: access, as soon as a change has completed
+	psn     uint32
+	name    uint64 // of this incarnation: it changes with every Reset
+	watch   *presence.Watch
+	from    devices.GID // by which the peer is reached; zero on InfiniBand
 
 	requests ring[request]
 	receives ring[receive]
@@ -103,6 +104,7 @@ func (q *queuePair) becomeNew() error {
 	if err := q.native.SetAccess(native.Init, q.port(), accessFlags(q.access)); err != nil {
 		return err
 	}
+	q.checked = q.access
 	var random [12]byte
 	_, _ = rand.Read(random[:]) // it never fails
 	q.psn = binary.NativeEndian.Uint32(random[:]) & bits24

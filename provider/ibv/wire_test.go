@@ -32,7 +32,7 @@ func TestWireConformance(t *testing.T) {
 		return
 	}
 	lead := borrow(t)
-	can := budget(verbstest.Everything&^absent&^verbstest.Stop | verbstest.Kill)
+	can := budget(onTheWire)
 	near, far := verbstest.Processes(child, can), verbstest.Processes(relay, can)
 	defer func() {
 		if err := errors.Join(near.Close(), far.Close(), lead.Close()); err != nil {

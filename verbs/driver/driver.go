@@ -15,7 +15,8 @@
 // [Error], and everything posted behind it, receives included, completes as [Flushed]. A request that the target
 // refuses puts both ends in Error. Requests posted in Error complete as Flushed, and so do receives, as OpReceive. What
 // was outstanding when the peer was found to be gone ends as RetryExceeded, then Flushed. A peer is gone when it died, was
-// closed or reset, or went to Error for a reason of its own. A receive whose own spans are bad ends as LocalProtection,
+// closed or reset, or went to Error for a reason of its own. (A card outlives a process that was killed by moments
+// in which the process's memory is gone already: then a request may be refused first.) A receive whose own spans are bad ends as LocalProtection,
 // and the Send that took it as RemoteInvalid. Nothing is silently lost.
 //
 // Permission. An incoming operation needs both gates at the responder: the access of the Memory and the access of the

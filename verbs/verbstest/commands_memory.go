@@ -75,12 +75,11 @@ func (c Fill) carryOut(a *agent) (Result, error) {
 // fillPattern writes the bytes of a seeded generator (a Weyl sequence, mixed).
 func fillPattern(b []byte, seed uint64) {
 	state := seed*0x9e3779b97f4a7c15 + 1
-	for i := range b {
-		if i%8 == 0 {
-			state += 0x9e3779b97f4a7c15
-		}
-		mixed := (state ^ state>>29) * 0xbf58476d1ce4e5b9
-		b[i] = byte(mixed >> (8 * (i % 8)))
+	var word [8]byte
+	for len(b) > 0 {
+		state += 0x9e3779b97f4a7c15
+		binary.LittleEndian.PutUint64(word[:], (state^state>>29)*0xbf58476d1ce4e5b9)
+		b = b[copy(b, word[:]):]
 	}
 }
 

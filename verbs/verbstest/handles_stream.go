@@ -82,7 +82,7 @@ func (f *flow) stop() {
 	f.node.until(StreamEnded{f.id})
 }
 
-// watcher looks at words at an end.
+// watcher looks at words at an end. A nil one looks at nothing, and is content.
 type watcher struct {
 	node *node
 	id   int
@@ -100,6 +100,9 @@ func (n *node) watchSlots(c WatchSlots) *watcher {
 
 // content waits until the watcher has seen n changes, and fails if it has a complaint.
 func (w *watcher) content(n uint64) {
+	if w == nil {
+		return
+	}
 	w.node.t.Helper()
 	w.node.until(Watched{w.id, n})
 	w.ask(WatchState{Watch: w.id})
@@ -107,6 +110,9 @@ func (w *watcher) content(n uint64) {
 
 // stop ends the watcher, and fails if it has a complaint.
 func (w *watcher) stop() {
+	if w == nil {
+		return
+	}
 	w.node.t.Helper()
 	w.ask(WatchState{Watch: w.id, Stop: true})
 }

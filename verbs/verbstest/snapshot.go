@@ -10,9 +10,9 @@ import (
 
 // This file keeps what a memory holds at one moment, and finds out whether a peer has written to it since.
 
-// Snapshot asks to keep, at a moment that its command names, the last word of each Stride bytes of a memory. A write that
-// covers such a piece stores its last word last, so that word tells whether the write was still under way; and looking at
-// nothing else is over long before such a write is. The zero Snapshot keeps nothing.
+// Snapshot asks to keep, at a moment that its command names, the last word of each Stride bytes of a memory. What
+// covers such a piece stores its last word last, so that word tells whether it was still under way; and looking at nothing else is
+// over long before a large Write is. The zero Snapshot keeps nothing.
 type Snapshot struct {
 	Memory int
 	Stride int

@@ -48,8 +48,8 @@ func (c StreamState) carryOut(a *agent) (Result, error) {
 // again. Result: ID.
 //
 // Round number i uses slot i modulo Slots of the source memory: what the requests' spans say is shifted by Stride for
-// each slot. If Stamp is not 0, every word of the slot (with StampLast, only the last one) holds i × Stamp when the round
-// is posted. There must be more slots than rounds can be outstanding.
+// each slot. If Stamp is not 0, every word of the slot (with StampEvery, only the last of so many bytes) holds i × Stamp when the
+// round is posted. There must be more slots than rounds can be outstanding.
 type Stream struct {
 	Pair         int
 	Round        []verbs.Request // tags are set by the stream
@@ -60,7 +60,7 @@ type Stream struct {
 	RemoteStride uint64 // the remote spans move on by this much each round,
 	RemoteSlots  uint64 // and are back where they were after so many rounds; 0: they stay
 	Stamp        uint64
-	StampLast    bool // takes no time, so that the stream does hardly anything but write
+	StampEvery   int // if not 0, stamping takes no time, and the stream does hardly anything but write
 }
 
 type stream struct {
@@ -138,15 +138,11 @@ func (s *stream) stamp(slot int) {
 	if s.Stamp == 0 {
 		return
 	}
-	first := slot
-	if s.StampLast {
-		first = slot + s.Stride - 8
-	}
 	_ = s.source.Load64(slot + s.Stride - 8) // panics if the slot is not inside
-	words := unsafe.Slice((*uint64)(unsafe.Pointer(&s.source.Bytes()[first])), (slot+s.Stride-first)/8)
-	value := s.posted * s.Stamp
-	for i := range words {
-		words[i] = value
+	words := unsafe.Slice((*uint64)(unsafe.Pointer(&s.source.Bytes()[slot])), s.Stride/8)
+	step := max(1, s.StampEvery/8)
+	for i := step - 1; i < len(words); i += step {
+		words[i] = s.posted * s.Stamp
 	}
 }
 

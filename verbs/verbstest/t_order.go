@@ -73,7 +73,7 @@ func testTornWords(t *T) {
 		}})
 	rounds := 100 * t.can.Repeat
 	if t.can.Has&Preemptive != 0 {
-		rounds *= 200 // a word is half written for about a nanosecond: it takes many looks to meet that
+		rounds *= 100 // a word is half written for about a nanosecond: it takes many looks to meet that
 	}
 	flow.reaches(uint64(rounds))
 	alone.content(1)

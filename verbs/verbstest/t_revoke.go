@@ -38,17 +38,23 @@ type revocation struct {
 const (
 	revokeSlotParallel = 256 << 10
 	revokeSlotInTurn   = 4 << 10
-	revokeSlots        = 8   // of the target
-	revokeDepth        = 16  // writes that may be under way
-	revokeRounds       = 100 // more than were under way can not succeed
+	revokePiece        = 4 << 10 // that a device may check by itself: what lands late may be one packet of a Write
+	revokeSlots        = 8       // of the target
+	revokeDepth        = 16      // writes that may be under way
+	revokeRounds       = 100     // more than were under way can not succeed
 )
+
+// revokeSlot is less where little can be moved: there it takes long, too.
+func (t *T) revokeSlot() int {
+	if t.can.Has&Preemptive == 0 {
+		return revokeSlotInTurn
+	}
+	return int(min(revokeSlotParallel, t.can.Traffic/64))
+}
 
 func (t *T) revocation() *revocation {
 	t.Helper()
-	r := &revocation{t: t, a: t.open("a"), b: t.open("b"), slot: revokeSlotInTurn}
-	if t.can.Has&Preemptive != 0 {
-		r.slot = revokeSlotParallel
-	}
+	r := &revocation{t: t, a: t.open("a"), b: t.open("b"), slot: t.revokeSlot()}
 	r.ma = r.a.memory(20*r.slot, verbs.RemoteAll)
 	config := OpenPair{SendDepth: revokeDepth, Access: verbs.RemoteAll}
 	r.qa, r.qb, r.side, r.sideB = r.a.pair(config), r.b.pair(config), r.a.pair(config), r.b.pair(config)
@@ -60,15 +66,15 @@ func (t *T) revocation() *revocation {
 // writes starts the stream, and waits until it has done n rounds.
 func (r *revocation) writes(n uint64) *flow {
 	r.t.Helper()
-	flow := r.a.stream(Stream{Pair: r.qa.id, Memory: r.ma.id, Slots: 20, Stride: r.slot, Stamp: 1, StampLast: true,
+	flow := r.a.stream(Stream{Pair: r.qa.id, Memory: r.ma.id, Slots: 20, Stride: r.slot, Stamp: 1, StampEvery: revokePiece,
 		RemoteStride: uint64(r.slot), RemoteSlots: revokeSlots,
 		Round: []verbs.Request{request(verbs.OpWrite, 0, r.ma.span(0, r.slot), r.target.remote(0, r.slot))}})
 	flow.reaches(n)
 	return flow
 }
 
-// snapshot is of the words that the writes write last.
-func (r *revocation) snapshot() Snapshot { return Snapshot{r.target.id, r.slot} }
+// snapshot is of the last word of each piece.
+func (r *revocation) snapshot() Snapshot { return Snapshot{r.target.id, revokePiece} }
 
 // holds checks the postcondition: the writer was refused, and after a lot has happened the target's memory still is as
 // it was at the completion.
