@@ -66,4 +66,4 @@ func goroutines(capabilities verbstest.Capabilities) verbstest.Lab {
 // scanEvery is long: ends that wake ten thousand times a second take all the time that an emulated machine has.
 const scanEvery = 5 * time.Millisecond
 
-const peerTimeout = 2 * time.Second
+const peerTimeout = 4 * time.Second

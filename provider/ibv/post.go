@@ -51,7 +51,9 @@ func (q *queuePair) fill(i int, r *driver.Request) {
 	w, spans := &q.native.Sends[i], q.native.SendSpans(i)
 	w.ID = uint64(makeIdent(identRequest, q.slot, q.generation, q.requests.next))
 	w.Op, w.Flags, w.Imm = opcodes[r.Op], 0, networkOrder(r.Imm)
-	if r.Flags&driver.Quiet == 0 {
+	// A Quiet Send is reported by the device all the same, and swallowed here: without that a message that waits for its receiver looks
+	// like one that has arrived long ago.
+	if r.Flags&driver.Quiet == 0 || r.Op.TakesReceive() {
 		w.Flags |= native.Signaled
 	}
 	if r.Flags&driver.Fence != 0 {
@@ -175,11 +177,11 @@ func (q *queuePair) settleReceive(i uint32, from *native.WC, into *driver.Comple
 	return true
 }
 
-// afterFailure notices that the device has moved to its error state, and whether it has flushed the last.
+// afterFailure notices that the device has failed the queue pair, and whether it has flushed the last. It is left to the device to move to its
+// error state: it may not have answered the peer yet, and would not any more (rxe).
 func (q *queuePair) afterFailure() {
 	if q.state == driver.Ready || q.state == driver.Connecting {
-		q.fail(0)
-		return
+		q.becomeFailed(0)
 	}
 	q.drain()
 }

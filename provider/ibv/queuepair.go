@@ -147,11 +147,15 @@ func (q *queuePair) fail(verdict driver.Status) {
 	if q.state != driver.Ready && q.state != driver.Connecting {
 		return
 	}
+	q.becomeFailed(verdict)
+	_ = q.native.SetState(native.ErrorState) // if it fails, the device is there already, or lost
+	q.drain()
+}
+
+func (q *queuePair) becomeFailed(verdict driver.Status) {
 	q.state, q.verdict, q.goneBy = driver.Error, verdict, 0
 	q.depart()
 	q.endConnect(driver.RetryExceeded)
-	_ = q.native.SetState(native.ErrorState) // if it fails, the device is there already, or lost
-	q.drain()
 }
 
 // depart tells the peer, if it watches, that this incarnation is over, and stops watching it.
@@ -207,22 +211,21 @@ func (q *queuePair) takeVerdict() driver.Status {
 	return v
 }
 
-// giveUp ends everything without the device.
+// giveUp ends everything without the device. If that still works for us, that ends too.
 func (q *queuePair) giveUp() {
+	_ = q.native.SetState(native.ErrorState)
 	q.generation = q.queue.pairs.renew(q.slot)
 	q.requests.given, q.receives.given = q.requests.first, q.receives.first
 	q.drain()
 }
 
-// lose is called when the device is gone. One that is being removed may still be working for us: then that ends now.
+// lose is called when the device is gone.
 func (q *queuePair) lose() {
+	verdict := q.verdict
 	if q.state == driver.Ready {
-		q.verdict = driver.RetryExceeded
+		verdict = driver.RetryExceeded
 	}
-	q.state = driver.Error
-	q.depart()
-	q.endConnect(driver.RetryExceeded)
-	_ = q.native.SetState(native.ErrorState)
+	q.becomeFailed(verdict)
 	q.giveUp()
 }
 
@@ -240,9 +243,6 @@ func (q *queuePair) Close() error {
 		return q.queue.device.forgive(err)
 	}
 	native.FreeBytes(q.scratch)
-	if !q.queue.lost {
-		q.queue.gather() // drops what the device has reported, and makes room there for other queue pairs
-	}
 	return nil
 }
 
