@@ -116,13 +116,15 @@ func closeEnds(t *T, ends ...*node) {
 	}
 }
 
-// Timers come when they are due, in order, also while the end sleeps.
+// Timers come when they are due, in order, also while the end sleeps. They are all set in one moment.
 func testTimers(t *T) {
 	a := t.openWith("a", EndConfig{Waiting: Sleeping, ScanEvery: Never})
 	before := a.now()
+	var timers Together
 	for i, after := range []time.Duration{3, 1, 2, 1, 0} {
-		a.do(SetTimer{After: after * 20 * time.Millisecond, Tag: uint64(i)})
+		timers.Commands = append(timers.Commands, SetTimer{After: after * 20 * time.Millisecond, Tag: uint64(i)})
 	}
+	a.do(timers)
 	for i, c := range a.take(0, Controls, 5) {
 		if want := []verbs.Tag{4, 1, 3, 2, 0}[i]; c.Tag != want || c.Op != verbs.OpTimer {
 			t.Fatalf("timer %d is %+v, want tag %d", i, c, want)
