@@ -8,7 +8,7 @@ import (
 )
 
 // budget is small: Soft-RoCE in an emulated machine moves 25 MB/s when the machine is busy. With WEFT_LONG it is enough for rare events,
-// such as a packet that lands after its permission was taken away (without the pause of ADR 10: once in about twenty changes).
+// such as a packet that lands after its permission was taken away (without the pause of ADR 10 one was seen, in the 18th change).
 func budget(has verbstest.Capability) verbstest.Capabilities {
 	c := verbstest.Capabilities{Has: has, QueuePairs: 40, Peers: 4, Traffic: 4 << 20, Repeat: 2, Moments: 2}
 	if os.Getenv("WEFT_LONG") != "" {
