@@ -85,7 +85,7 @@ func TestConnectToNoHost(t *testing.T) {
 // A peer on another subnet is refused at once, with what to do.
 func TestConnectToAnotherSubnet(t *testing.T) {
 	needDevice(t)
-	dummyLink(t) // so that there is no route to the rest of the world
+	idleLink(t) // so that there is no route to the rest of the world
 	s := openStage(t)
 	defer s.close()
 	err := s.pair().Connect(1, s.like(s.pair(), func(e *ibv.Endpoint) {

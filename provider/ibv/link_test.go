@@ -12,8 +12,11 @@ import (
 	"github.com/weft-fabric/weft/provider/ibv/devices"
 )
 
-// dummyLink returns the interface below the device, if it is one that carries nothing: only that may be taken away.
-func dummyLink(t *testing.T) devices.Link {
+// rigLink is the interface below the device in a rig of one machine: a veth whose other end carries nothing.
+const rigLink = "wire0"
+
+// idleLink returns the interface below the device, if it is one that carries nothing: only that may be taken away.
+func idleLink(t *testing.T) devices.Link {
 	t.Helper()
 	list, err := devices.Machine{}.List()
 	if err != nil {
@@ -24,18 +27,22 @@ func dummyLink(t *testing.T) devices.Link {
 			continue
 		}
 		about, err := exec.Command("ip", "-details", "link", "show", d.Ports[0].Link.Name).Output()
-		if err == nil && strings.Contains(string(about), "dummy") {
+		if err == nil && (strings.Contains(string(about), "dummy") || d.Ports[0].Link.Name == rigLink) {
 			return d.Ports[0].Link
 		}
 	}
-	t.Skip("it takes the device's network away, and does so only to Soft-RoCE on a dummy interface")
+	t.Skip("it takes the device's network away, and does so only to Soft-RoCE on an interface that carries nothing")
 	return devices.Link{}
 }
 
 // restore makes the device and its interface as they were. Some of it may be there.
 func restore(t *testing.T, l devices.Link) {
 	t.Helper()
-	script := fmt.Sprintf("ip link add %s type dummy; ip link set %s mtu %d\n", l.Name, l.Name, l.MTU)
+	kind := "dummy"
+	if l.Name == rigLink {
+		kind = "veth peer name end0; ip link set end0 up"
+	}
+	script := fmt.Sprintf("ip link add %s type %s; ip link set %s mtu %d\n", l.Name, kind, l.Name, l.MTU)
 	for _, a := range l.Addresses {
 		if !a.Addr().IsLinkLocalUnicast() {
 			script += fmt.Sprintf("ip addr add %v dev %s\n", a, l.Name)

@@ -108,7 +108,7 @@ func TestFatalEventsEndEverything(t *testing.T) {
 // A device that is removed while it is used ends everything, and whoever removes it waits only until it is closed.
 func TestDeviceLost(t *testing.T) {
 	needDevice(t)
-	link := dummyLink(t)
+	link := idleLink(t)
 	for _, how := range []string{"rdma link delete " + os.Getenv(roceVariable), "ip link delete " + link.Name} {
 		t.Run(strings.Fields(how)[0], func(t *testing.T) {
 			defer restore(t, link)

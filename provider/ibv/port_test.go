@@ -10,7 +10,7 @@ import (
 // A port that goes down fails what is sent, leaves alone what is idle, and is logged once; so is its return. Then everything works.
 func TestPortDownAndUp(t *testing.T) {
 	needDevice(t)
-	link := dummyLink(t)
+	link := idleLink(t)
 	defer restore(t, link)
 	s := openStage(t)
 	defer s.close()
@@ -37,7 +37,7 @@ func TestPortDownAndUp(t *testing.T) {
 // An address that is taken away ends what uses it: the peer cannot be reached, and no span is at fault.
 func TestAddressTakenAway(t *testing.T) {
 	needDevice(t)
-	link := dummyLink(t)
+	link := idleLink(t)
 	defer restore(t, link)
 	s := openStage(t)
 	defer s.close()

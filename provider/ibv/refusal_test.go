@@ -36,7 +36,7 @@ func TestWrongDevices(t *testing.T) {
 
 func TestUnusablePorts(t *testing.T) {
 	needDevice(t)
-	link := dummyLink(t)
+	link := idleLink(t)
 	defer restore(t, link)
 	shell(t, "ip link set "+link.Name+" down")
 	refused(t, os.Getenv(roceVariable), devices.ErrPortDown, "ip link set "+link.Name+" up")
