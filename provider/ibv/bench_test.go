@@ -22,32 +22,32 @@ func newRig(b *testing.B) *rig {
 		b.Skip("it needs an RDMA device")
 	}
 	d, err := ibv.Open(ibv.Config{Device: os.Getenv(roceVariable)})
-	must(b, err)
-	b.Cleanup(func() { must(b, d.Close()) })
+	check(b, err)
+	b.Cleanup(func() { check(b, d.Close()) })
 	domain, err := d.NewDomain()
-	must(b, err)
-	b.Cleanup(func() { must(b, domain.Close()) })
+	check(b, err)
+	b.Cleanup(func() { check(b, domain.Close()) })
 	queue, err := d.NewCompletionQueue(64)
-	must(b, err)
-	b.Cleanup(func() { must(b, queue.Close()) })
+	check(b, err)
+	b.Cleanup(func() { check(b, queue.Close()) })
 	memory, err := domain.(driver.Allocator).Alloc(4096, driver.RemoteAll)
-	must(b, err)
-	b.Cleanup(func() { must(b, memory.Close()) })
+	check(b, err)
+	b.Cleanup(func() { check(b, memory.Close()) })
 	var pairs [2]driver.QueuePair
 	for i := range pairs {
 		pairs[i], err = domain.NewQueuePair(driver.QueueConfig{Completions: queue, SendDepth: 16, ReceiveDepth: 1, MaxSpans: 1, Access: driver.RemoteAll})
-		must(b, err)
-		b.Cleanup(func() { must(b, pairs[i].Close()) })
+		check(b, err)
+		b.Cleanup(func() { check(b, pairs[i].Close()) })
 	}
 	r := &rig{queue: queue, pair: pairs[0], region: memory.Region()}
 	for i := range pairs {
-		must(b, pairs[i].Connect(0, pairs[1-i].Address()))
+		check(b, pairs[i].Connect(0, pairs[1-i].Address()))
 	}
 	r.await(b, len(pairs))
 	return r
 }
 
-func must(b *testing.B, err error) {
+func check(b *testing.B, err error) {
 	b.Helper()
 	if err != nil {
 		b.Fatal(err)
@@ -58,7 +58,7 @@ func must(b *testing.B, err error) {
 func (r *rig) await(b *testing.B, n int) {
 	for n > 0 {
 		got, err := r.queue.Poll(r.done[:])
-		must(b, err)
+		check(b, err)
 		for _, c := range r.done[:got] {
 			if c.Status != driver.OK {
 				b.Fatalf("%+v", c)
@@ -91,7 +91,7 @@ func BenchmarkWrite(b *testing.B) {
 			}
 			for b.Loop() {
 				_, err := r.pair.Post(list)
-				must(b, err)
+				check(b, err)
 				r.await(b, len(list))
 			}
 		})
