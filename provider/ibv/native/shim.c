@@ -224,6 +224,8 @@ int weft_destroy_shared(struct wv_srq *shared) { return failure(ibv_destroy_srq(
 
 /* The elements of an array are linked to their successors for good; the list is cut behind its end for the call only. */
 #define POST(op, object, list, n) do { \
+		if (n < 1) \
+			return 0; \
 		__typeof__(list) bad = NULL, next = list[n - 1].next; \
 		list[n - 1].next = NULL; \
 		int failed = failure(object->context->ops.op(object, list, &bad)); \
