@@ -82,7 +82,8 @@ func (e *end) addPair(w *worker) error {
 	}
 	slot, number := e.plan.slot(), len(e.pairs)
 	in, out := number*slot, (e.plan.Pairs+number)*slot
-	p := &pair{number: number, tag: verbs.Tag(len(w.pairs)), queue: queue, memory: e.memory, slot: slot, inAt: in, outAt: out}
+	p := &pair{number: number, tag: verbs.Tag(len(w.pairs)), queue: queue, memory: e.memory, slot: slot, inAt: in, outAt: out,
+		lot: min(mostAgain, (e.plan.Depth+3)/4)}
 	w.pairs = append(w.pairs, p)
 	e.pairs = append(e.pairs, p)
 	for range e.plan.Depth {
@@ -92,6 +93,9 @@ func (e *end) addPair(w *worker) error {
 	}
 	return nil
 }
+
+// mostAgain is how many receives are posted again at a time, at most.
+const mostAgain = 8
 
 // card is what the peer needs.
 func (e *end) card() (c connect.Card) {

@@ -17,6 +17,8 @@ type pair struct {
 	queue  *verbs.QueuePair
 	memory *verbs.Memory
 	slot   int              // bytes
+	lot    int              // receives that are posted again at a time
+	owed   int              // receives that were taken and not posted again, below lot
 	inAt   int              // offset of the slot for incoming messages
 	outAt  int              // offset of the slot for outgoing messages
 	remote verbs.RemoteSpan // the peer's slot for incoming messages
@@ -55,6 +57,20 @@ func (p *pair) out(r Run) []byte { return p.memory.Bytes()[p.outAt+place(r):][:r
 
 // receive stages a receive for one message.
 func (p *pair) receive() error { return p.queue.Receive(p.tag, p.memory.Span(p.inAt, p.slot)) }
+
+// receiveAgain stages receives for those that were taken, several at a time: one doorbell each would be on the way of every
+// answer. Some are always left, as lot is less than the depth.
+func (p *pair) receiveAgain() error {
+	if p.owed++; p.owed < p.lot {
+		return nil
+	}
+	for ; p.owed > 0; p.owed-- {
+		if err := p.receive(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 // mark puts the number of the ping-pong at the end of the outgoing message.
 func (p *pair) mark() {

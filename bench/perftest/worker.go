@@ -84,10 +84,10 @@ func (w *worker) book(c *verbs.Completion) error {
 		w.connected++
 	case verbs.OpReceiveImm:
 		w.farewells++
-		return p.receive()
+		return p.receiveAgain()
 	case verbs.OpReceive, verbs.OpReceiveWriteImm:
 		p.received++
-		return p.receive()
+		return p.receiveAgain()
 	}
 	return nil
 }

@@ -1,55 +1,41 @@
 package ibv_test
 
 import (
-	"fmt"
 	"os"
 	"os/exec"
-	"strings"
 	"testing"
 	"time"
 
 	"github.com/weft-fabric/weft/provider/ibv"
-	"github.com/weft-fabric/weft/provider/ibv/devices"
 )
 
-// dummyLink returns the interface below the device, if it is one that carries nothing: only that may be taken away.
-func dummyLink(t *testing.T) devices.Link {
-	t.Helper()
-	list, err := devices.Machine{}.List()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, d := range list {
-		if d.Name != os.Getenv(roceVariable) || d.Driver != "rxe" {
-			continue
-		}
-		about, err := exec.Command("ip", "-details", "link", "show", d.Ports[0].Link.Name).Output()
-		if err == nil && strings.Contains(string(about), "dummy") {
-			return d.Ports[0].Link
-		}
-	}
-	t.Skip("it takes the device's network away, and does so only to Soft-RoCE on a dummy interface")
-	return devices.Link{}
-}
+// A device that tests may take away, on an interface that leads nowhere.
+const (
+	spareDevice  = "rxe9"
+	spareLink    = "spare0"
+	spareAddress = "10.9.9.1/24"
+)
 
-// restore makes the device and its interface as they were. Some of it may be there.
-func restore(t *testing.T, l devices.Link) {
+// makeSpare makes the spare device, in a machine that is there for nothing else.
+func makeSpare(t *testing.T) {
 	t.Helper()
-	script := fmt.Sprintf("ip link add %s type dummy; ip link set %s mtu %d\n", l.Name, l.Name, l.MTU)
-	for _, a := range l.Addresses {
-		if !a.Addr().IsLinkLocalUnicast() {
-			script += fmt.Sprintf("ip addr add %v dev %s\n", a, l.Name)
-		}
+	needDevice(t)
+	if os.Getenv("WEFT_MACHINES") != "1" {
+		t.Skip("it makes network interfaces and takes them away: make test-roce runs this in a virtual machine")
 	}
-	script += fmt.Sprintf("ip link set %s up; rdma link add %s type rxe netdev %s", l.Name, os.Getenv(roceVariable), l.Name)
-	said, _ := exec.Command("sh", "-c", script).CombinedOutput()
+	shell(t, "ip link add "+spareLink+" type dummy; ip addr add "+spareAddress+" dev "+spareLink+"; ip link set "+spareLink+" up")
+	shell(t, "rdma link add "+spareDevice+" type rxe netdev "+spareLink)
+	t.Cleanup(func() {
+		_ = exec.Command("rdma", "link", "delete", spareDevice).Run() // perhaps the test has done it
+		_ = exec.Command("ip", "link", "delete", spareLink).Run()
+	})
 	var err error
 	for end := time.Now().Add(hangs); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
-		if err = ibv.Usable(ibv.Config{Device: os.Getenv(roceVariable)}); err == nil {
+		if err = ibv.Usable(ibv.Config{Device: spareDevice}); err == nil {
 			return
 		}
 	}
-	t.Fatalf("the device did not come back: %v\n%s", err, said)
+	t.Fatal(err)
 }
 
 // shell runs a command that must succeed.

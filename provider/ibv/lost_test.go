@@ -24,9 +24,9 @@ const (
 	freshTags
 )
 
-func openBusy(t *testing.T) busy {
+func openBusy(t *testing.T, device string) busy {
 	t.Helper()
-	s := openStage(t)
+	s := openStageOn(t, device)
 	b := busy{stage: s}
 	b.idle, _ = s.wire()
 	s.receive(b.idle, idleTags, 10)
@@ -94,7 +94,7 @@ func (b busy) beginsNothing() {
 func TestFatalEventsEndEverything(t *testing.T) {
 	needDevice(t)
 	for _, kind := range []native.EventType{native.DeviceFatal, native.QueueError} {
-		b := openBusy(t)
+		b := openBusy(t, os.Getenv(roceVariable))
 		b.device.Happen(kind, 0)
 		b.device.Happen(kind, 0)
 		b.endsAll()
@@ -107,12 +107,10 @@ func TestFatalEventsEndEverything(t *testing.T) {
 
 // A device that is removed while it is used ends everything, and whoever removes it waits only until it is closed.
 func TestDeviceLost(t *testing.T) {
-	needDevice(t)
-	link := dummyLink(t)
-	for _, how := range []string{"rdma link delete " + os.Getenv(roceVariable), "ip link delete " + link.Name} {
+	for _, how := range []string{"rdma link delete " + spareDevice, "ip link delete " + spareLink} {
 		t.Run(strings.Fields(how)[0], func(t *testing.T) {
-			defer restore(t, link)
-			b := openBusy(t)
+			makeSpare(t)
+			b := openBusy(t, spareDevice)
 			removal := exec.Command("sh", "-c", how)
 			if err := removal.Start(); err != nil {
 				t.Fatal(err)

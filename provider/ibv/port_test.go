@@ -10,18 +10,16 @@ import (
 
 // A port that goes down fails what is sent, leaves alone what is idle, and is logged once; so is its return. Then everything works.
 func TestPortDownAndUp(t *testing.T) {
-	needDevice(t)
-	link := dummyLink(t)
-	defer restore(t, link)
-	s := openStage(t)
+	makeSpare(t)
+	s := openStageOn(t, spareDevice)
 	defer s.close()
 	idle, peer := s.wire()
 	busy, _ := s.wire()
-	shell(t, "ip link set "+link.Name+" down")
+	shell(t, "ip link set "+spareLink+" down")
 	s.untilLogged("RDMA port is down")
 	s.write(busy, 0, 2)
 	cutOff(t, s.take(2))
-	shell(t, "ip link set "+link.Name+" up")
+	shell(t, "ip link set "+spareLink+" up")
 	s.untilLogged("RDMA port is up again")
 	s.receive(peer, 10, 1)
 	s.send(idle, 20, 1)
@@ -37,13 +35,11 @@ func TestPortDownAndUp(t *testing.T) {
 
 // An address that is taken away ends what uses it: the peer cannot be reached, and no span is at fault.
 func TestAddressTakenAway(t *testing.T) {
-	needDevice(t)
-	link := dummyLink(t)
-	defer restore(t, link)
-	s := openStage(t)
+	makeSpare(t)
+	s := openStageOn(t, spareDevice)
 	defer s.close()
 	a, _ := s.wire()
-	shell(t, "ip addr flush dev "+link.Name)
+	shell(t, "ip addr flush dev "+spareLink)
 	s.write(a, 0, 2)
 	cutOff(t, s.take(2))
 	b := s.pair()

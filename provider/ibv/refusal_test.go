@@ -35,15 +35,13 @@ func TestWrongDevices(t *testing.T) {
 }
 
 func TestUnusablePorts(t *testing.T) {
-	needDevice(t)
-	link := dummyLink(t)
-	defer restore(t, link)
-	shell(t, "ip link set "+link.Name+" down")
-	refused(t, os.Getenv(roceVariable), devices.ErrPortDown, "ip link set "+link.Name+" up")
-	shell(t, "ip addr flush dev "+link.Name+"; ip link set "+link.Name+" addrgenmode none; ip link set "+link.Name+" up")
-	refused(t, os.Getenv(roceVariable), devices.ErrNoGID, "ip addr add ADDRESS/24 dev "+link.Name)
-	shell(t, "rdma link delete "+os.Getenv(roceVariable))
-	refused(t, "", devices.ErrNoDevice, "rdma link add rxe0 type rxe netdev eth0")
+	makeSpare(t)
+	shell(t, "ip link set "+spareLink+" down")
+	refused(t, spareDevice, devices.ErrPortDown, "ip link set "+spareLink+" up")
+	shell(t, "ip addr flush dev "+spareLink+"; ip link set "+spareLink+" addrgenmode none; ip link set "+spareLink+" up")
+	refused(t, spareDevice, devices.ErrNoGID, "ip addr add ADDRESS/24 dev "+spareLink)
+	shell(t, "rdma link delete "+spareDevice)
+	refused(t, spareDevice, devices.ErrUnknownDevice, "there are "+os.Getenv(roceVariable))
 }
 
 // Without the privilege to lock any amount of memory, a limit that is too small is named, with how to raise it.

@@ -29,9 +29,14 @@ type stage struct {
 
 func openStage(t testing.TB) *stage {
 	t.Helper()
+	return openStageOn(t, os.Getenv(roceVariable))
+}
+
+func openStageOn(t testing.TB, device string) *stage {
+	t.Helper()
 	s := &stage{t: t, log: new(journal)}
 	var err error
-	s.device, err = ibv.Open(ibv.Config{Device: os.Getenv(roceVariable), PeerTimeout: peerTimeout, Log: slog.New(slog.NewTextHandler(s.log, nil))})
+	s.device, err = ibv.Open(ibv.Config{Device: device, PeerTimeout: peerTimeout, Log: slog.New(slog.NewTextHandler(s.log, nil))})
 	s.must(err)
 	s.domain, err = s.device.NewDomain()
 	s.must(err)

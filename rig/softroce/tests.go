@@ -55,6 +55,9 @@ func runBoot(ctx context.Context, s settings, kit machine.Kit, list []entry, mac
 		return 0, err
 	}
 	defer func() { _ = os.RemoveAll(folder) }()
+	if err := os.Chmod(folder, 0o755); err != nil { // tests may run themselves as another user
+		return 0, err
+	}
 	jobs, err := build(ctx, list, s.machine.Folder, folder)
 	if err != nil {
 		return 0, err

@@ -23,6 +23,7 @@ var queueTests = []Test{
 	{"SendWaitsForAReceive", "A Send without a posted receive waits for one.", 0, testSendWaits},
 	{"SendDoesNotWaitForEver", "A Send or WriteImm that finds no receive in time ends as ReceiverNotReady.", 0,
 		testReceiverNotReady},
+	{"QuietSendIsNotLate", "A Quiet Send that has arrived is not late, however long nobody hears of it.", 0, testQuietSendIsNotLate},
 	{"ShortReceiveIsRefused", "A message longer than the receive: LocalLength there, RemoteInvalid here, Error at both.", 0,
 		testShortReceive},
 	{"CountersCrossTheirWrap", "Sequence numbers wrap without anybody noticing.", 0, testWrap},
@@ -234,6 +235,22 @@ func testReceiverNotReady(t *T) {
 		}
 		w.qa.untilState(verbs.Error)
 	}
+}
+
+// A Quiet Send that has arrived is not late, however long nobody hears of it. Traffic on another queue pair lets time pass.
+func testQuietSendIsNotLate(t *T) {
+	const wait = 50 * time.Millisecond
+	w := t.wireWith(OpenPair{Access: verbs.RemoteAll, ReceiverWait: wait})
+	pa, pb := w.a.pair(OpenPair{Access: verbs.RemoteAll}), w.b.pair(OpenPair{Access: verbs.RemoteAll})
+	t.connect(pa, pb)
+	w.qb.receive(verbs.Receive{Tag: 1, Span: w.mb.span(0, 64)})
+	w.qa.post(quiet(verbs.Request{Op: verbs.OpSend, Span: w.ma.span(0, 64)}))
+	t.statuses("receive", w.qb.receives(1), verbs.OK)
+	const often = 100 // a provider need not look at its clock each time that it is polled
+	for n, before := 0, w.a.now(); n < often || w.a.now().Sub(before) < 2*wait; n++ {
+		t.carries(pa, w.ma, pb, w.mb, 7)
+	}
+	w.carries(8)
 }
 
 // A message longer than the receive: LocalLength there, RemoteInvalid here, Error at both.
