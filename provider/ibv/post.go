@@ -163,7 +163,7 @@ func (q *queuePair) settleRequest(i uint32, from *native.WC, into *driver.Comple
 	case driver.OK:
 		into.Bytes = r.bytes
 	case driver.Flushed:
-		into.Status = q.takeVerdict()
+		into.Status = q.takeVerdict(r.op)
 	default:
 		q.verdict = driver.OK
 	}

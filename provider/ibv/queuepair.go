@@ -198,7 +198,7 @@ func (q *queuePair) flushOwn() {
 	for q.requests.first != q.requests.next {
 		r := q.requests.at(q.requests.first)
 		q.requests.first++
-		status := q.takeVerdict()
+		status := q.takeVerdict(r.op)
 		if r.refused {
 			status = driver.LocalProtection
 		}
@@ -208,8 +208,9 @@ func (q *queuePair) flushOwn() {
 	q.verdict = driver.OK // what is posted from now on was not under way when the queue pair failed
 }
 
-func (q *queuePair) takeVerdict() driver.Status {
-	if q.verdict == driver.OK {
+// takeVerdict returns how a flushed request ended. What needs no receive did not wait for one: it stood before or behind what did.
+func (q *queuePair) takeVerdict(op driver.Op) driver.Status {
+	if q.verdict == driver.OK || q.verdict == driver.ReceiverNotReady && !op.TakesReceive() {
 		return driver.Flushed
 	}
 	v := q.verdict
