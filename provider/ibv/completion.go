@@ -174,6 +174,9 @@ func (c *completionQueue) settle(from *native.WC, into *driver.Completion) bool 
 	switch {
 	case pair == nil:
 		return false
+	case id.kind() == identMark:
+		pair.passMark(id.sequence())
+		return false
 	case id.kind() == identRequest:
 		return pair.settleRequest(id.sequence(), from, into)
 	}

@@ -260,7 +260,7 @@ func (q *queuePair) Reset(tag driver.Tag) error {
 	q.depart()
 	if q.state != driver.Error {
 		q.state = driver.Error
-		_ = q.native.SetState(native.ErrorState)
+		q.failDevice()
 	}
 	q.endConnect(driver.Flushed)
 	if q.pool != nil { // what has arrived comes before the reset, in which a device may drop it

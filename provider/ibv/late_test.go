@@ -15,13 +15,8 @@ func TestLateBehindQuiet(t *testing.T) {
 	s := openStage(t)
 	defer s.close()
 	a, _ := s.wire()
-	r := s.memory.Region()
-	_, err := a.Post([]driver.Request{
-		{Tag: 1, Op: driver.OpWrite, Flags: driver.Quiet, Span: driver.Span{Address: r.Address, Length: 8, Key: r.LocalKey},
-			Remote: driver.RemoteSpan{Address: r.Address + 8, Length: 8, Key: r.RemoteKey}},
-		{Tag: 2, Op: driver.OpSend},
-	})
-	s.must(err)
+	s.quietWrite(a, 1)
+	s.send(a, 2, 1)
 	time.Sleep(50 * time.Millisecond) // the Write needs less
 	ibv.Linger(s.queue, 0)
 	ibv.Linger(s.queue, 2*hangs)
@@ -132,4 +127,52 @@ func TestSetAccessBeforeWord(t *testing.T) {
 			t.Errorf("%+v, want tag %d", c, want)
 		}
 	}
+}
+
+// A Quiet Write that has arrived is no longer under way: neither Reset nor the end of the peer says that it failed.
+func TestQuietSuccessStaysQuiet(t *testing.T) {
+	needDevice(t)
+	for _, end := range []func(a, b driver.QueuePair) error{
+		func(a, _ driver.QueuePair) error { return a.Reset(4) },
+		func(_, b driver.QueuePair) error { return b.Reset(5) },
+	} {
+		s := openStage(t)
+		a, b := s.wire()
+		s.receive(a, 4, 1)
+		s.quietWrite(a, 1)
+		time.Sleep(50 * time.Millisecond) // the Write needs less
+		s.must(end(a, b))
+		for _, c := range s.take(2) {
+			if c.Tag == 1 {
+				t.Errorf("%+v", c)
+			}
+		}
+		if a.State() == driver.Ready {
+			t.Error("it is still Ready")
+		}
+		s.nothing()
+		s.close()
+	}
+}
+
+// A Quiet Write that its peer never got is reported.
+func TestQuietFailureIsHeard(t *testing.T) {
+	needDevice(t)
+	s := openStage(t)
+	defer s.close()
+	a, b := s.wire()
+	s.must(b.Close())
+	s.pairs = s.pairs[:1]
+	s.quietWrite(a, 1)
+	if c := s.take(1)[0]; c.Tag != 1 || c.Status != driver.RetryExceeded {
+		t.Errorf("%+v", c)
+	}
+}
+
+func (s *stage) quietWrite(q driver.QueuePair, tag driver.Tag) {
+	s.t.Helper()
+	r := s.memory.Region()
+	_, err := q.Post([]driver.Request{{Tag: tag, Op: driver.OpWrite, Flags: driver.Quiet, Span: driver.Span{Address: r.Address, Length: 8, Key: r.LocalKey},
+		Remote: driver.RemoteSpan{Address: r.Address + 8, Length: 8, Key: r.RemoteKey}}})
+	s.must(err)
 }

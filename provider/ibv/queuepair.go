@@ -149,8 +149,8 @@ func (q *queuePair) fail(verdict driver.Status) {
 	if q.state != driver.Ready && q.state != driver.Connecting {
 		return
 	}
-	_ = q.native.SetState(native.ErrorState) // if it fails, the device is there already, or lost
-	q.becomeFailed(verdict)                  // behind that: a change of access that has waited completes with it
+	q.failDevice()
+	q.becomeFailed(verdict) // behind that: a change of access that has waited completes with it
 	q.drain()
 }
 
