@@ -52,7 +52,7 @@ type choice struct {
 }
 
 // errUnusable is the doctor's worst finding.
-var errUnusable = errors.New("nothing is usable beyond one process: the lines above say why")
+var errUnusable = errors.New("no other process can be reached: the lines above say why")
 
 func newDoctor() *cobra.Command {
 	var asJSON bool
@@ -68,7 +68,7 @@ Exit status 0 if another process can be reached, 1 if none can, 2 if
 WEFT_PROVIDER or WEFT_DEVICE is not understood.`,
 		Args: noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			rdma := lookAtRDMA(os.Getenv("WEFT_DEVICE"))
+			rdma := lookAtRDMA(os.Getenv("WEFT_DEVICE"), os.Getenv("WEFT_PROVIDER"))
 			if err := checkEnvironment(rdma); err != nil {
 				return usageError{err}
 			}

@@ -25,6 +25,8 @@ func examineLane(ctx context.Context, l lane, rdma rdmaView) finding {
 	var name string
 	if l.name == "ibv" {
 		switch {
+		case len(rdma.devices) == 0 && rdma.unlisted == nil && rdma.wanted != "":
+			return good(l.name, "%s: no RDMA device, and %s", l.what, rdma.wanted).but(problem, "see RDMA below")
 		case len(rdma.devices) == 0 && rdma.unlisted == nil:
 			return good(l.name, "%s: no RDMA device, and none is needed", l.what).but(absent, "")
 		case rdma.usable() != nil:

@@ -28,9 +28,9 @@ func (v rdmaView) examineLibrary() finding {
 	return good(name, "libibverbs.so.1 is there")
 }
 
-// unlessNeeded is for what is missing: that is a problem only if there is a device.
+// unlessNeeded is for what is missing: that is a problem only if there is a device, or somebody asks for one.
 func (v rdmaView) unlessNeeded(f finding, fix string) finding {
-	if len(v.devices) == 0 {
+	if len(v.devices) == 0 && v.wanted == "" {
 		f.Text += "; without a device it is not needed"
 		return f.but(absent, "")
 	}

@@ -17,6 +17,7 @@ import (
 type rdmaView struct {
 	sys      string                       // /sys
 	flow     func(link string) priorities // with flow control
+	wanted   string                       // who wants RDMA: "WEFT_DEVICE asks for mlx5_0"; empty: nobody, it would be welcome
 	devices  []devices.Device
 	unlisted error // why the devices are not known
 	choice   devices.Choice
@@ -27,11 +28,11 @@ type rdmaView struct {
 	unopened error // why libibverbs does not open the chosen device; nil also if it was not asked
 }
 
-// lookAtRDMA looks at this machine. Wanted is a device, as WEFT_DEVICE names it.
-func lookAtRDMA(wanted string) rdmaView {
-	v := rdmaView{sys: "/sys", flow: systemFlow, library: native.Load()}
+// lookAtRDMA looks at this machine. Device and provider are what WEFT_DEVICE and WEFT_PROVIDER say.
+func lookAtRDMA(device, provider string) rdmaView {
+	v := rdmaView{sys: "/sys", flow: systemFlow, wanted: whoWantsRDMA(device, provider), library: native.Load()}
 	v.devices, v.unlisted = devices.Machine{}.List()
-	v.choice, v.refused = devices.Choose(v.devices, wanted, netip.Addr{})
+	v.choice, v.refused = devices.Choose(v.devices, device, netip.Addr{})
 	if v.refused != nil {
 		return v
 	}
@@ -40,6 +41,16 @@ func lookAtRDMA(wanted string) rdmaView {
 		v.port, v.unopened = askPort(v.choice)
 	}
 	return v
+}
+
+func whoWantsRDMA(device, provider string) string {
+	switch {
+	case device != "":
+		return "WEFT_DEVICE asks for " + device
+	case provider == "ibv":
+		return "WEFT_PROVIDER asks for ibv"
+	}
+	return ""
 }
 
 func tryFile(path string) error {
@@ -87,7 +98,7 @@ func (v rdmaView) examine() []finding {
 }
 
 // rdmaModules are the parts of the kernel that RDMA takes: what programs talk to, and drivers.
-var rdmaModules = strings.Fields("ib_uverbs rdma_rxe mlx5_ib mlx4_ib bnxt_re irdma hns_roce_hw_v2 erdma mana_ib ionic_rdma")
+var rdmaModules = strings.Fields("ib_uverbs rdma_rxe mlx5_ib mlx4_ib bnxt_re irdma hns_roce_hw_v2 qedr erdma mana_ib ionic_rdma")
 
 func (v rdmaView) examineModules() finding {
 	const name = "kernel modules"
@@ -113,6 +124,8 @@ func (v rdmaView) examinePorts() (found []finding) {
 	switch {
 	case v.unlisted != nil:
 		return []finding{good("devices", "%v", v.unlisted).but(warning, "let it read /sys")}
+	case len(v.devices) == 0 && v.wanted != "":
+		return []finding{good("devices", "none, and %s", v.wanted).but(problem, remedy(v.refused))}
 	case len(v.devices) == 0:
 		return []finding{good("devices", "none, and none is needed").but(absent, "")}
 	}
@@ -125,6 +138,15 @@ func (v rdmaView) examinePorts() (found []finding) {
 		found = append(found[:most], good("more ports", "%d, which are not shown", more))
 	}
 	return found
+}
+
+// remedy is what a refusal says to do.
+func remedy(err error) string {
+	var refused *devices.Refusal
+	if errors.As(err, &refused) {
+		return refused.Remedy
+	}
+	return err.Error()
 }
 
 func examinePort(d devices.Device, p devices.Port) finding {

@@ -71,6 +71,12 @@ ok library: libibverbs.so.1 is there`, "chosen"},
 			"absent library: libibverbs.so.1: cannot open shared object file: No such file or directory; without a device it is not needed", "install"},
 		"no device, no cgo": {func(v *rdmaView) { *v = viewOf(t); v.library = native.ErrNoCgo }, false,
 			"absent library: built without cgo: cannot load RDMA; without a device it is not needed", "install"},
+		"no device, but asked for": {func(v *rdmaView) { *v = viewOf(t); v.wanted = whoWantsRDMA("", "ibv") }, false,
+			"problem devices: none, and WEFT_PROVIDER asks for ibv (plug one in and load its driver, or make a software one", "needed"},
+		"no device, no cgo, but asked for": {func(v *rdmaView) {
+			*v = viewOf(t)
+			v.wanted, v.library = whoWantsRDMA("mlx5_0", ""), native.ErrNoCgo
+		}, false, "problem library: built without cgo: cannot load RDMA (use the default build (make build))", "needed"},
 		"no library": {func(v *rdmaView) { v.library = without }, false,
 			"problem library: libibverbs.so.1: cannot open shared object file: No such file or directory (install it: apt install libibverbs1 ibverbs-providers", "opens"},
 		"no cgo": {func(v *rdmaView) { v.library = native.ErrNoCgo }, false,

@@ -27,7 +27,7 @@ func TestDoctor(t *testing.T) {
 
 // anotherHost is what leads to another host from the machine that the tests run on.
 func anotherHost() string {
-	if lookAtRDMA("").usable() == nil {
+	if lookAtRDMA("", "").usable() == nil {
 		return "ibv"
 	}
 	return "tcp"

@@ -69,8 +69,14 @@ func choose(config Config) (devices.Choice, error) {
 		return devices.Choice{}, err
 	}
 	choice, err := devices.Choose(list, config.Device, config.Near)
-	if err != nil {
+	static := errors.Is(native.Load(), native.ErrNoCgo)
+	switch {
+	case errors.Is(err, devices.ErrNoDevice) && static:
+		return devices.Choice{}, fmt.Errorf("%w; and %w", err, native.ErrNoCgo)
+	case err != nil:
 		return devices.Choice{}, err
+	case static:
+		return devices.Choice{}, fmt.Errorf("RDMA device %v cannot be used: %w", choice, native.ErrNoCgo)
 	}
 	if err := native.Load(); err != nil {
 		return devices.Choice{}, fmt.Errorf("RDMA device %v cannot be used: libibverbs: %w: %w", choice, err, errLibrary)

@@ -19,6 +19,18 @@ type Command interface {
 	carryOut(a *agent) (Result, error)
 }
 
+// Together is several commands in one moment, of which none waits. Result: that of the last, or of the first that fails.
+type Together struct{ Commands []Command }
+
+func (c Together) carryOut(a *agent) (r Result, err error) {
+	for _, command := range c.Commands {
+		if r, err = command.carryOut(a); err != nil {
+			return r, err
+		}
+	}
+	return r, nil
+}
+
 // Result is what a command brings back. Each command says which fields it fills.
 type Result struct {
 	ID          int
@@ -96,7 +108,7 @@ var register = sync.OnceFunc(func() {
 		Connect{}, Post{}, PostPool{}, SetQueueAccess{}, SetMemoryAccess{}, Reset{}, SetTimer{}, Take{},
 		Load{}, Store{}, Fill{}, Checksum{}, Changed{}, CPUAdd{}, Mallocs{}, Turns{}, Now{}, Resources{},
 		Stream{}, Sink{}, Increment{}, StreamState{}, Watch{}, WatchSlots{}, WatchState{}, BadArguments{}, CloseOrder{},
-		Until{}, Ended{}, StreamAt{}, StreamEnded{}, StateIs{}, Watched{},
+		Together{}, Until{}, Ended{}, StreamAt{}, StreamEnded{}, StateIs{}, Watched{},
 	} {
 		gob.Register(c)
 	}

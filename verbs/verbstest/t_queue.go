@@ -43,6 +43,7 @@ func testAllQuiet(t *T) {
 		if room := qa.inspect().Room; room != depth {
 			t.Fatalf("%d Quiet requests are done, and there is room for %d of %d", rounds, room, depth)
 		}
+		closeEnds(t, a, b)
 	}
 }
 

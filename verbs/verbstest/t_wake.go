@@ -116,20 +116,21 @@ func closeEnds(t *T, ends ...*node) {
 	}
 }
 
-// Timers come when they are due, in order, also while the end sleeps.
+// Timers come when they are due, in order, also while the end sleeps. They are all set in one moment.
 func testTimers(t *T) {
 	a := t.openWith("a", EndConfig{Waiting: Sleeping, ScanEvery: Never})
 	before := a.now()
-	const step = 100 * time.Millisecond // longer than a command takes, also to a slow process
+	var timers Together
 	for i, after := range []time.Duration{3, 1, 2, 1, 0} {
-		a.do(SetTimer{After: after * step, Tag: uint64(i)})
+		timers.Commands = append(timers.Commands, SetTimer{After: after * 20 * time.Millisecond, Tag: uint64(i)})
 	}
+	a.do(timers)
 	for i, c := range a.take(0, Controls, 5) {
 		if want := []verbs.Tag{4, 1, 3, 2, 0}[i]; c.Tag != want || c.Op != verbs.OpTimer {
 			t.Fatalf("timer %d is %+v, want tag %d", i, c, want)
 		}
 	}
-	if passed := a.now().Sub(before); passed < 3*step {
-		t.Fatalf("a timer of %v came after %v", 3*step, passed)
+	if passed := a.now().Sub(before); passed < 60*time.Millisecond {
+		t.Fatalf("a timer of 60 ms came after %v", passed)
 	}
 }

@@ -30,6 +30,13 @@ func TestLoad(t *testing.T) {
 	t.Logf("libibverbs: %v", first)
 }
 
+// Whoever forgets Load gets an error for a device that is not there, not a crash.
+func TestOpenLoads(t *testing.T) {
+	if c, err := Open("no such device"); err == nil {
+		t.Errorf("it opened %v", c)
+	}
+}
+
 // What one call into C costs.
 func BenchmarkCall(b *testing.B) {
 	b.ReportAllocs()

@@ -18,8 +18,11 @@ func fault(what string, errno int) error {
 // Context is an opened device.
 type Context struct{ c unsafe.Pointer }
 
-// Open opens a device by name. The list of them is /sys/class/infiniband.
+// Open opens a device by name, and loads the library before if nobody has. The list of them is /sys/class/infiniband.
 func Open(name string) (*Context, error) {
+	if err := Load(); err != nil {
+		return nil, err
+	}
 	c, errno := cOpen(name)
 	if errno != 0 {
 		return nil, fault("ibv_open_device "+name, errno)
