@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,8 +14,26 @@ func TestParseList(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if two := forMachines(got, 2); len(two) != 1 || two[0].pkg != "./b/c" {
-		t.Errorf("for two machines: %v", two)
+}
+
+// TestBuildEverythingFirst has one binary for a package, whatever the number of machines that its lines want.
+func TestBuildEverythingFirst(t *testing.T) {
+	folder, tree := t.TempDir(), t.TempDir()
+	script := "#!/bin/sh\necho $5 >>" + tree + "/built; touch $4\n"
+	if err := os.WriteFile(filepath.Join(tree, "go"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GO", filepath.Join(tree, "go"))
+	jobs, err := build(t.Context(), []entry{{pkg: "./a", machines: 1}, {pkg: "./a", machines: 2}, {pkg: "./b", machines: 2}}, tree, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if built, _ := os.ReadFile(filepath.Join(tree, "built")); string(built) != "./a\n./b\n" {
+		t.Errorf("built were %q", built)
+	}
+	one, two := forMachines(jobs, 1), forMachines(jobs, 2)
+	if len(one) != 1 || len(two) != 2 || one[0].Binary != two[0].Binary || one[0].Binary == two[1].Binary {
+		t.Errorf("for one machine %v, for two %v", one, two)
 	}
 }
 
