@@ -18,6 +18,8 @@ type job struct {
 	Folder   string
 	Binary   string
 	Flags    []string
+	Skips    []skip
+	Kernel   []string // what the kernel may say meanwhile: parts of lines
 }
 
 // build makes the binaries of a list, one a package, in a folder, and returns a job for each entry.
@@ -33,7 +35,8 @@ func build(ctx context.Context, list []entry, root, folder string) ([]job, error
 		}
 		name := fmt.Sprint(append([]string{e.pkg}, e.flags...))
 		jobs = append(jobs, job{
-			Name: name[1 : len(name)-1], Machines: e.machines, Folder: filepath.Join(root, e.pkg), Binary: binaries[e.pkg], Flags: e.flags,
+			Name: name[1 : len(name)-1], Machines: e.machines, Folder: filepath.Join(root, e.pkg), Binary: binaries[e.pkg],
+			Flags: e.flags, Skips: e.skips, Kernel: e.kernel,
 		})
 	}
 	return jobs, nil

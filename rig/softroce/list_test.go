@@ -9,8 +9,11 @@ import (
 )
 
 func TestParseList(t *testing.T) {
-	got, err := parseList("# people\n\n./a -test.run=^X -test.short\n  ./b/c machines=2\t\n")
-	want := []entry{{"./a", 1, []string{"-test.run=^X", "-test.short"}}, {"./b/c", 2, nil}}
+	got, err := parseList("# people\n\n./a -test.run=^X -test.short\n\tskip TestX/y|TestZ  has  no\n  ./b/c machines=2\t\nkernel rxe9: gone\n")
+	want := []entry{
+		{pkg: "./a", machines: 1, flags: []string{"-test.run=^X", "-test.short"}, skips: []skip{{"TestX/y|TestZ", "has no"}}},
+		{pkg: "./b/c", machines: 2, kernel: []string{"rxe9: gone"}},
+	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -46,6 +49,11 @@ func TestBadLists(t *testing.T) {
 		"./a -run=X":                    `line 1: "-run=X" is neither`,
 		strings.Repeat("./a\n", 101):    "line 101: there are more than 100",
 		strings.Repeat("#", maxList+10): "bytes, more than",
+		"skip TestX no\n./a":            `line 1: "skip" belongs below the package`,
+		"./a\nskip TestX":               "line 2: skip needs a pattern",
+		"./a\nskip Test( no":            "line 2: skip Test(: error parsing regexp",
+		"./a\nkernel":                   "line 2: kernel needs a part",
+		"./a\n" + strings.Repeat("kernel x\n", 101): "line 102: ./a has more than 100 lines",
 	} {
 		if _, err := parseList(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, not %s", text, err, want)
@@ -71,7 +79,7 @@ func TestOurList(t *testing.T) {
 }
 
 func FuzzParseList(f *testing.F) {
-	f.Add("./a machines=2 -test.run=X\n#\n")
+	f.Add("./a machines=2 -test.run=X\n#\nskip T.* no\nkernel x")
 	f.Fuzz(func(t *testing.T, text string) {
 		list, err := parseList(text)
 		if (err == nil) != (len(list) > 0) {

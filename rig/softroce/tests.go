@@ -76,6 +76,9 @@ func runBoot(ctx context.Context, s settings, kit machine.Kit, jobs []job, plan 
 	}
 	config := s.machine
 	config.Machines, config.Command = jobs[0].Machines, []string{self, "--timeout", left(ctx).String(), "--inside", plan}
+	for _, j := range jobs {
+		config.Expected = append(config.Expected, j.Kernel...)
+	}
 	return boot(ctx, kit, config, s.verbose)
 }
 
