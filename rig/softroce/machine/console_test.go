@@ -9,7 +9,7 @@ func TestComplaints(t *testing.T) {
 		"boot\r\npan":                     "boot\npan",
 		"guest: ready\n[1] d0 speed is unknown, defaulting to 1\nx":  "x",
 		"guest: ready\n[ 9.1] hrtimer: interrupt took 51670069 ns\n": "",
-		"guest: ready\n[2] rxe9: gone\n[3] rxe0: gone\n":            "[3] rxe0: gone",
+		"guest: ready\n[2] rxe9: gone\n[3] rxe0: gone\n":             "[3] rxe0: gone",
 	} {
 		c := console{expected: []string{"rxe9: gone"}}
 		c.Write([]byte(text))
