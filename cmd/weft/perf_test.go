@@ -96,6 +96,7 @@ func TestPerfBadInput(t *testing.T) {
 		{"perf --connect=", 2, "an address is empty"},
 		{"perf --connect 127.0.0.1:1 --provider inproc", 2, "provider inproc is within one process: it needs --local"},
 		{"perf --serve --size 8", 2, "--size is said by the client, not with --serve"},
+		{"perf --serve write", 2, `operation "write": the client says what is measured`},
 		{"perf --serve=127.0.0.1:0 write", 2, `operation "write": the client says what is measured`},
 	} {
 		c.check(t)
@@ -122,6 +123,14 @@ func TestWithPort(t *testing.T) {
 	}
 }
 
+func TestOrPerfPort(t *testing.T) {
+	for address, want := range map[string]string{"host": "host:7471", "::1": "[::1]:7471", "host:9": "host:9", "unix:/a": "unix:/a", "unix:@a": "unix:@a", "": "", ":9": ":9"} {
+		if got := orPerfPort(address); got != want {
+			t.Errorf("%q becomes %q, not %q", address, got, want)
+		}
+	}
+}
+
 func TestPerfBadAddress(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -137,8 +146,10 @@ func TestPerfBadAddress(t *testing.T) {
 		{"perf --serve " + busy.Addr().String(), 1, "address already in use: stop what listens there, or choose another address"},
 		{"perf --serve 192.0.2.1:99", 2, "other hosts could reach it, and nothing is encrypted: add --plain to allow it"},
 		{"perf --serve 192.0.2.1:99 --plain", 1, "192.0.2.1:99"},
-		{"perf --serve nonsense", 2, `"nonsense" is no address: write host:port`},
-		{"perf --connect nonsense", 2, `"nonsense" is no address: write host:port`},
+		{"perf --serve 192.0.2.1", 2, "--serve 192.0.2.1:7471: other hosts could reach it"},
+		{"perf --serve non/sense", 2, `"non/sense" is no address: write host:port`},
+		{"perf --connect non/sense", 2, `"non/sense" is no address: write host:port`},
+		{"perf --connect host:", 2, `"host:" is no address: write host:port`},
 		{"perf --connect " + free.Addr().String(), 1, "nobody listens there; start the other end first"},
 		{"perf --connect unix:" + t.TempDir() + "/none", 1, "nobody listens there; start the other end first"},
 		{"doctor now", 2, `doctor takes no argument "now"`},
