@@ -103,13 +103,13 @@ func (p provider) whyNot(chosen lane) string {
 	case p.noRDMA != nil:
 		return p.noRDMA.Error()
 	}
-	return "the peer offers no RDMA; weft doctor there says why"
+	return "the peer offers no RDMA: weft doctor there says why, or it was told not to use it"
 }
 
 // explainMeeting adds to the error of a session that found nothing in common what can be done about it.
 func (p provider) explainMeeting(err error) error {
 	if p.lane == "ibv" && errors.Is(err, connect.ErrNoCommonProvider) {
-		return fmt.Errorf("%w; weft doctor says there why it has no RDMA", err)
+		return fmt.Errorf("%w; weft doctor there says why it has no RDMA, or it was told not to use it", err)
 	}
 	return err
 }
