@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/bench/perftest"
+	"github.com/weft-fabric/weft/provider/ibv"
 )
 
 // asCommand in the environment makes the test binary the command: what it starts as a child of itself is weft.
@@ -289,6 +292,39 @@ func shape(v any, texts ...string) any {
 		return 0
 	}
 	return v
+}
+
+// somePort is an RDMA device that is connected.
+type somePort struct{ path ibv.Path }
+
+func (somePort) Name() string         { return "rxe0:1" }
+func (p somePort) LastPath() ibv.Path { return p.path }
+
+// Who measures RDMA sees on which device, and between which GIDs, in the table and in JSON.
+func TestPerfNamesTheDevice(t *testing.T) {
+	connected := ibv.Path{Local: netip.MustParseAddr("10.9.0.1"), Remote: netip.MustParseAddr("10.9.0.2")}
+	for _, c := range []struct {
+		path       ibv.Path
+		head, json string
+	}{
+		{connected, "over ibv: rxe0:1, GID 10.9.0.1 to 10.9.0.2\nwith bob\n", `"device":"rxe0:1","local_gid":"10.9.0.1","remote_gid":"10.9.0.2","server":"bob"`},
+		{ibv.Path{}, "over ibv: RDMA device rxe0:1\nwith bob\n", `"device":"rxe0:1","server":"bob"`},
+	} {
+		for _, asJSON := range []bool{false, true} {
+			var out strings.Builder
+			m := newMeter(&perfSettings{asJSON: asJSON, mute: true, out: &out, errs: io.Discard})
+			m.meet(lanes[2], somePort{c.path}, "bob", time.Second)
+			m.begin(0, perftest.Run{})
+			m.begin(1, perftest.Run{})
+			want := c.head
+			if asJSON {
+				want = c.json
+			}
+			if err := m.finish(nil); err != nil || strings.Count(out.String(), want) != 1 {
+				t.Errorf("%v: %q is not in\n%s", err, want, &out)
+			}
+		}
+	}
 }
 
 func TestPerfSpeaksJSON(t *testing.T) {
