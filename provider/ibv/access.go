@@ -15,7 +15,7 @@ func (q *queuePair) SetAccess(tag driver.Tag, access driver.Access) error {
 		return q.queue.device.errLost()
 	}
 	q.access = access
-	if q.state == driver.Connecting {
+	if q.state == driver.Connecting && !q.isLinked {
 		q.accessTags = append(q.accessTags, tag)
 		return nil
 	}
@@ -27,7 +27,7 @@ func (q *queuePair) SetAccess(tag driver.Tag, access driver.Access) error {
 // Error the device refuses everything, and the next incarnation begins with the new access; but what it was carrying out when it went
 // there may still be landing. A device that cannot change the access must not go on with the old one.
 func (q *queuePair) changeAccess(tag driver.Tag) {
-	if q.state == driver.New || q.state == driver.Ready {
+	if q.state == driver.New || q.state == driver.Ready || q.state == driver.Connecting {
 		if err := q.native.SetAccess(q.nativeState(), q.port(), accessFlags(q.access)); err != nil {
 			q.state = max(q.state, driver.Ready)
 			q.fail(0)
@@ -40,12 +40,12 @@ func (q *queuePair) changeAccess(tag driver.Tag) {
 	q.queue.add(driver.Completion{Tag: tag, Queue: q.native.Number, Op: driver.OpQueueAccess})
 }
 
-// nativeState is the device's word for New or Ready.
+// nativeState is the device's word for New, or for Ready and the end of Connecting, in which only the peer's word is missing.
 func (q *queuePair) nativeState() native.PairState {
-	if q.state == driver.Ready {
-		return native.ReadyToSend
+	if q.state == driver.New {
+		return native.Init
 	}
-	return native.Init
+	return native.ReadyToSend
 }
 
 // settleDown waits until what a software device was carrying out has landed. Such a device looks at the gate when it begins a packet, and

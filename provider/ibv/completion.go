@@ -37,6 +37,7 @@ type completionQueue struct {
 	hasNotices atomic.Bool
 	mu         sync.Mutex
 	notices    []notice
+	isClosed   bool // guarded by mu, as notices
 }
 
 // NewCompletionQueue makes a completion queue.
@@ -68,7 +69,10 @@ func (c *completionQueue) Close() error {
 	c.device.mu.Lock()
 	delete(c.device.queues, c)
 	c.device.mu.Unlock()
+	c.mu.Lock()
+	c.isClosed = true
 	_ = unix.Close(c.bell)
+	c.mu.Unlock()
 	return c.device.forgive(c.native.Close())
 }
 
@@ -169,6 +173,9 @@ func (c *completionQueue) settle(from *native.WC, into *driver.Completion) bool 
 	pair := c.pairs.find(id)
 	switch {
 	case pair == nil:
+		return false
+	case id.kind() == identMark:
+		pair.passMark(id.sequence())
 		return false
 	case id.kind() == identRequest:
 		return pair.settleRequest(id.sequence(), from, into)

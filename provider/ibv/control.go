@@ -56,6 +56,7 @@ func (q *queuePair) awaitConnect() {
 // finishConnect is called when the goroutine has reported.
 func (q *queuePair) finishConnect(err error) {
 	if q.state != driver.Connecting {
+		q.failLinked(err)
 		return
 	}
 	if err != nil {
@@ -64,7 +65,16 @@ func (q *queuePair) finishConnect(err error) {
 		return
 	}
 	q.isLinked = true
+	q.changeWaiting()
 	q.becomeReady()
+}
+
+// failLinked is called when the queue pair failed while the goroutine connected it. Not every device keeps the two apart (rxe): it may have
+// become ready behind its failure.
+func (q *queuePair) failLinked(err error) {
+	if q.state == driver.Error && err == nil {
+		_ = q.native.SetState(native.ErrorState) // if it fails, it is there
+	}
 }
 
 // becomeReady completes a Connect if both the device and the peer's office have said their word.
@@ -77,13 +87,18 @@ func (q *queuePair) becomeReady() {
 	q.State() // the peer may have been refused something already, and the event of that come too early
 }
 
-// endConnect completes a Connect, and the changes of access that have waited for it.
+// endConnect completes a Connect, and changes of access that still wait for it.
 func (q *queuePair) endConnect(status driver.Status) {
 	if !q.hasConnect {
 		return
 	}
 	q.hasConnect = false
 	q.queue.add(driver.Completion{Tag: q.connectTag, Queue: q.native.Number, Op: driver.OpConnect, Status: status})
+	q.changeWaiting()
+}
+
+// changeWaiting makes the changes of access that have waited until the device was ready, or never will be.
+func (q *queuePair) changeWaiting() {
 	tags := q.accessTags
 	q.accessTags = nil
 	for _, tag := range tags {
@@ -103,6 +118,9 @@ func (q *queuePair) pathTo(e Endpoint) (native.Path, netip.Addr, error) {
 		return p, netip.Addr{}, nil
 	}
 	local, remote, err := devices.Match(d.choice.GIDs[:min(len(d.choice.GIDs), maxGIDs)], matchable(e.GIDs))
+	if err == nil && !d.has(local) {
+		err = fmt.Errorf("the address %v was taken away since the device was opened: give it back, or open the device again", local)
+	}
 	if err == nil {
 		err = devices.Reach(local, remote)
 	}
@@ -112,7 +130,15 @@ func (q *queuePair) pathTo(e Endpoint) (native.Path, netip.Addr, error) {
 	q.from = local
 	d.path.Store(&Path{gidAddress(local), gidAddress(remote)})
 	p.Global, p.GID, p.GIDIndex = true, remote.Raw, uint8(local.Index)
-	return p, remote.IP(), nil
+	return p, dialable(local, remote), nil
+}
+
+// dialable is where the host of a GID can be called. A link-local address means nothing without the interface that leads to it.
+func dialable(local, remote devices.GID) netip.Addr {
+	if ip := remote.IP(); ip.Is6() && ip.IsLinkLocalUnicast() {
+		return ip.WithZone(local.Link)
+	}
+	return remote.IP()
 }
 
 // How a queue pair treats a peer that is there and has no receive ready: the device asks for ever, every 0.64 ms, and look ends it after
@@ -179,11 +205,10 @@ func (q *queuePair) look(now clock.Time) bool {
 	case q.goneBy != 0 && now >= q.goneBy:
 		q.fail(driver.RetryExceeded)
 		return q.drainedBy != 0
-	case q.state != driver.Ready || q.requests.first == q.requests.next:
+	case q.state != driver.Ready || !q.lookForReceiver(now):
 		q.stuckFrom = 0
 		return q.goneBy != 0
 	}
-	q.lookForReceiver(now)
 	return true
 }
 
@@ -199,18 +224,32 @@ func (q *queuePair) lookForPeer(now clock.Time) bool {
 }
 
 // lookForReceiver ends a Send or WriteImm that has waited for a receive at the peer for too long. A long message is given the time that it
-// takes on a slow network.
-func (q *queuePair) lookForReceiver(now clock.Time) {
-	if q.stuckFrom == 0 || q.stuckAt != q.requests.first {
-		q.stuckAt, q.stuckFrom = q.requests.first, now
-		return
+// takes on a slow network. It returns false if the device has nothing to report.
+func (q *queuePair) lookForReceiver(now clock.Time) bool {
+	i, bytes, found := q.awaited()
+	if !found || q.stuckFrom == 0 || q.stuckAt != i {
+		q.stuckAt, q.stuckFrom = i, now
+		return found
 	}
-	const slow = 4 << 20 // bytes a second
-	r := q.requests.at(q.requests.first)
-	transfer := time.Duration(r.bytes) * time.Second / slow
-	if r.op.TakesReceive() && now.Sub(q.stuckFrom) > q.config.ReceiverWait+transfer {
+	const slow = 250 * time.Nanosecond // for a byte
+	transfer := time.Duration(bytes) * slow
+	if q.requests.at(i).op.TakesReceive() && now.Sub(q.stuckFrom) > q.config.ReceiverWait+transfer {
 		q.fail(driver.ReceiverNotReady)
 	}
+	return true
+}
+
+// awaited finds the oldest request that the device will report, and how many bytes travel up to its end. It may stand behind Quiet ones that
+// have ended long ago, or not.
+func (q *queuePair) awaited() (i uint32, bytes uint64, found bool) {
+	for i = q.requests.first; i != q.requests.next; i++ {
+		r := q.requests.at(i)
+		bytes += uint64(r.bytes)
+		if !r.quiet || r.op.TakesReceive() {
+			return i, bytes, true
+		}
+	}
+	return i, 0, false
 }
 
 // Reset flushes everything and returns the queue pair to New.
@@ -219,13 +258,16 @@ func (q *queuePair) Reset(tag driver.Tag) error {
 		return q.queue.device.errLost()
 	}
 	q.awaitConnect()
-	q.endConnect(driver.Flushed)
-	q.resetting, q.resetTag = true, tag
 	q.depart()
 	if q.state != driver.Error {
 		q.state = driver.Error
-		_ = q.native.SetState(native.ErrorState)
+		q.failDevice()
 	}
+	q.endConnect(driver.Flushed)
+	if q.pool != nil { // what has arrived comes before the reset, in which a device may drop it
+		q.queue.gather()
+	}
+	q.resetting, q.resetTag = true, tag
 	q.drain()
 	return nil
 }

@@ -14,7 +14,7 @@ type domain struct {
 	device *Device
 	native *native.Domain
 
-	mu      sync.Mutex
+	mu      sync.RWMutex                     // read-locked while the library reads bytes of Inline requests: they stay until then
 	regions atomic.Pointer[map[uint32]piece] // by local key; replaced, never changed
 }
 

@@ -8,6 +8,7 @@ const (
 	identRequest = iota
 	identReceive
 	identShared
+	identMark // see mark
 
 	slotBits, generationBits = 18, 12
 	maxSlots                 = 1 << slotBits

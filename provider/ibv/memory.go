@@ -24,6 +24,7 @@ type memory struct {
 
 	mu     sync.Mutex
 	remote *native.Memory // nil: peers may do nothing
+	closed bool
 }
 
 // Register makes b known to the device.
@@ -137,6 +138,9 @@ func (m *memory) SetAccess(queue driver.CompletionQueue, tag driver.Tag, access 
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.closed { // its pages may be another's
+		return fmt.Errorf("the memory was closed meanwhile: %w", driver.ErrClosed)
+	}
 	next, err := m.domain.registerRemote(m.bytes, access)
 	if err != nil {
 		return err
@@ -163,6 +167,7 @@ func (m *memory) Close() error {
 	m.domain.list(m.local.LocalKey, piece{}, false)
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.closed = true
 	err := m.domain.device.forgive(errors.Join(closeMemory(m.remote), m.local.Close()))
 	if err == nil && m.mapped {
 		err = unix.Munmap(m.bytes[:cap(m.bytes)])

@@ -31,10 +31,17 @@ const (
 // tell hands a notice to the owner and wakes it. Any goroutine may call it.
 func (c *completionQueue) tell(n notice) {
 	c.mu.Lock()
+	defer c.mu.Unlock()
 	c.notices = append(c.notices, n)
 	c.hasNotices.Store(true)
-	c.mu.Unlock()
-	ringBell(c.bell)
+	c.ring()
+}
+
+// ring makes the bell ring, unless the queue is closed: the bell's number may be another file's then. The caller holds mu.
+func (c *completionQueue) ring() {
+	if !c.isClosed {
+		ringBell(c.bell)
+	}
 }
 
 // heed acts on the notices. What the device has reported by now comes first: a notice may say that no more will come.

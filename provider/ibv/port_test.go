@@ -1,6 +1,7 @@
 package ibv_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -41,6 +42,10 @@ func TestAddressTakenAway(t *testing.T) {
 	shell(t, "ip addr flush dev "+spareLink)
 	s.write(a, 0, 2)
 	cutOff(t, s.take(2))
+	b := s.pair()
+	if err := b.Connect(1, s.pair().Address()); err == nil || !strings.Contains(err.Error(), "taken away") {
+		t.Errorf("connecting from an address that is gone: %v", err)
+	}
 }
 
 func cutOff(t *testing.T, got []driver.Completion) {

@@ -23,6 +23,10 @@ func (q *queuePair) Post(list []driver.Request) (int, error) {
 		q.drain()
 		return len(list), nil
 	}
+	if hasInline(list) {
+		q.domain.mu.RLock()
+		defer q.domain.mu.RUnlock()
+	}
 	for i := range list {
 		q.fill(i, &list[i])
 		q.remember(&list[i])
@@ -32,9 +36,19 @@ func (q *queuePair) Post(list []driver.Request) (int, error) {
 	q.requests.given += uint32(n)
 	if err != nil {
 		q.queue.device.log.Warn("an RDMA device did not take a request", "device", q.queue.device.Name(), "reason", err)
-		q.fail(driver.LocalProtection) // what was not taken ends behind the rest
+		q.requests.at(q.requests.given).refused = true
+		q.fail(0) // what was not taken ends behind the rest
 	}
 	return len(list), nil
+}
+
+func hasInline(list []driver.Request) bool {
+	for i := range list {
+		if list[i].Flags&driver.Inline != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // remember keeps what must be known of a request when it ends.
@@ -149,7 +163,7 @@ func (q *queuePair) settleRequest(i uint32, from *native.WC, into *driver.Comple
 	case driver.OK:
 		into.Bytes = r.bytes
 	case driver.Flushed:
-		into.Status = q.takeVerdict()
+		into.Status = q.takeVerdict(r.op)
 	default:
 		q.verdict = driver.OK
 	}

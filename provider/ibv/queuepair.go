@@ -41,7 +41,7 @@ type queuePair struct {
 	verdict    driver.Status // of the next request that the device flushes, if it is not Flushed
 	resetTag   driver.Tag
 	resetting  bool
-	accessTags []driver.Tag // changes of access that wait for the connection
+	accessTags []driver.Tag // changes of access that wait until the device is ready
 	connectTag driver.Tag
 	hasConnect bool          // a Connect has not completed
 	connecting chan struct{} // closed when the goroutine that connects has finished; nil: there never was one
@@ -61,6 +61,8 @@ type request struct {
 	bytes uint32
 	op    driver.Op
 	quiet bool
+
+	refused bool // the device did not take it
 }
 
 func newQueuePair(d *domain, queue *completionQueue, config driver.QueueConfig) (*queuePair, error) {
@@ -147,8 +149,8 @@ func (q *queuePair) fail(verdict driver.Status) {
 	if q.state != driver.Ready && q.state != driver.Connecting {
 		return
 	}
-	q.becomeFailed(verdict)
-	_ = q.native.SetState(native.ErrorState) // if it fails, the device is there already, or lost
+	q.failDevice()
+	q.becomeFailed(verdict) // behind that: a change of access that has waited completes with it
 	q.drain()
 }
 
@@ -196,14 +198,19 @@ func (q *queuePair) flushOwn() {
 	for q.requests.first != q.requests.next {
 		r := q.requests.at(q.requests.first)
 		q.requests.first++
-		q.queue.add(driver.Completion{Tag: r.tag, Queue: q.native.Number, Op: r.op, Status: q.takeVerdict()})
+		status := q.takeVerdict(r.op)
+		if r.refused {
+			status = driver.LocalProtection
+		}
+		q.queue.add(driver.Completion{Tag: r.tag, Queue: q.native.Number, Op: r.op, Status: status})
 	}
 	q.requests.given, q.receives.given = q.requests.first, q.receives.first
 	q.verdict = driver.OK // what is posted from now on was not under way when the queue pair failed
 }
 
-func (q *queuePair) takeVerdict() driver.Status {
-	if q.verdict == driver.OK {
+// takeVerdict returns how a flushed request ended. What needs no receive did not wait for one: it stood before or behind what did.
+func (q *queuePair) takeVerdict(op driver.Op) driver.Status {
+	if q.verdict == driver.OK || q.verdict == driver.ReceiverNotReady && !op.TakesReceive() {
 		return driver.Flushed
 	}
 	v := q.verdict
@@ -243,6 +250,9 @@ func (q *queuePair) Close() error {
 		return q.queue.device.forgive(err)
 	}
 	native.FreeBytes(q.scratch)
+	if !q.queue.lost {
+		q.queue.gather() // what it has left there takes room, and is dropped
+	}
 	return nil
 }
 

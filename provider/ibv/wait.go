@@ -78,8 +78,10 @@ func (c *completionQueue) rest(until clock.Time) {
 	c.lookIfDue(clock.Real.Now())
 }
 
-// Wake ends the Wait under way, or the next one.
+// Wake ends the Wait under way, or the next one. It may come late, when the queue is closed.
 func (c *completionQueue) Wake() {
 	c.called.Store(true)
-	ringBell(c.bell)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ring()
 }

@@ -144,6 +144,9 @@ func cTakeNotices(channel unsafe.Pointer) int {
 	return int(C.weft_take_notices((*C.struct_wv_channel)(channel)))
 }
 
+// number is a pointer to C memory that Go need not look at.
+func number(p unsafe.Pointer) C.uintptr_t { return C.uintptr_t(uintptr(p)) }
+
 func cPoll(queue unsafe.Pointer, n int, into unsafe.Pointer) int {
-	return int(C.weft_poll((*C.struct_wv_cq)(queue), C.int(n), (*C.struct_wv_wc)(into)))
+	return int(C.weft_poll(number(queue), C.int(n), number(into)))
 }

@@ -71,13 +71,13 @@ func cDestroyShared(shared unsafe.Pointer) int {
 }
 
 func cPostSend(pair, list unsafe.Pointer, n int) int64 {
-	return int64(C.weft_post_send((*C.struct_wv_qp)(pair), (*C.struct_wv_send_wr)(list), C.int(n)))
+	return int64(C.weft_post_send(number(pair), number(list), C.int(n)))
 }
 
 func cPostReceive(pair, list unsafe.Pointer, n int) int64 {
-	return int64(C.weft_post_receive((*C.struct_wv_qp)(pair), (*C.struct_wv_recv_wr)(list), C.int(n)))
+	return int64(C.weft_post_receive(number(pair), number(list), C.int(n)))
 }
 
 func cPostShared(shared, list unsafe.Pointer, n int) int64 {
-	return int64(C.weft_post_shared((*C.struct_wv_srq)(shared), (*C.struct_wv_recv_wr)(list), C.int(n)))
+	return int64(C.weft_post_shared(number(shared), number(list), C.int(n)))
 }

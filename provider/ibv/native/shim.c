@@ -155,7 +155,10 @@ int weft_take_notices(struct wv_channel *channel) {
 	return n > 0 || errno == EAGAIN ? 0 : errno;
 }
 
-int weft_poll(struct wv_cq *queue, int n, struct wv_wc *into) { return queue->context->ops.poll_cq(queue, n, into); }
+int weft_poll(uintptr_t queue, int n, uintptr_t into) {
+	struct wv_cq *q = (struct wv_cq *)queue;
+	return q->context->ops.poll_cq(q, n, (struct wv_wc *)into);
+}
 
 int weft_create_pair(struct wv_pd *domain, struct wv_qp_init_attr *attr, struct wv_qp **pair) {
 	attr->qp_type = WV_RC;
@@ -223,18 +226,21 @@ int weft_create_shared(struct wv_pd *domain, uint32_t depth, uint32_t spans, str
 int weft_destroy_shared(struct wv_srq *shared) { return failure(ibv_destroy_srq(shared)); }
 
 /* The elements of an array are linked to their successors for good; the list is cut behind its end for the call only. */
-#define POST(op, object, list, n) do { \
-		__typeof__(list) bad = NULL, next = list[n - 1].next; \
+#define POST(name, op, kind, element) \
+	int64_t name(uintptr_t object, uintptr_t first, int n) { \
+		struct kind *to = (struct kind *)object; \
+		struct element *list = (struct element *)first, *bad = NULL, *next; \
+		if (n < 1) \
+			return 0; \
+		next = list[n - 1].next; \
 		list[n - 1].next = NULL; \
-		int failed = failure(object->context->ops.op(object, list, &bad)); \
+		int failed = failure(to->context->ops.op(to, list, &bad)); \
 		list[n - 1].next = next; \
 		return failed ? (int64_t)(bad ? bad - list : 0) << 32 | failed : (int64_t)n << 32; \
-	} while (0)
+	}
 
-int64_t weft_post_send(struct wv_qp *pair, struct wv_send_wr *list, int n) { POST(post_send, pair, list, n); }
-
-int64_t weft_post_receive(struct wv_qp *pair, struct wv_recv_wr *list, int n) { POST(post_recv, pair, list, n); }
-
-int64_t weft_post_shared(struct wv_srq *shared, struct wv_recv_wr *list, int n) { POST(post_srq_recv, shared, list, n); }
+POST(weft_post_send, post_send, wv_qp, wv_send_wr)
+POST(weft_post_receive, post_recv, wv_qp, wv_recv_wr)
+POST(weft_post_shared, post_srq_recv, wv_srq, wv_recv_wr)
 
 void weft_nothing(void) {}
