@@ -33,7 +33,7 @@ type Game struct {
 }
 
 // Play plays with the peer at the other end of a connection, on an RDMA device. The connection stays the caller's; it has no
-// further use.
+// further use. If ctx ends a game that has begun, the result is partial, and comes with the error.
 func (g Game) Play(ctx context.Context, device *verbs.Device, conn net.Conn) (result perftest.Result, err error) {
 	p, end, err := g.open(device)
 	if err != nil {
@@ -51,10 +51,12 @@ func (g Game) Play(ctx context.Context, device *verbs.Device, conn net.Conn) (re
 	if err := end.Loop.Do(p.becomePlaying); err != nil {
 		return result, err
 	}
-	if err := p.run(ctx, end.Loop); err != nil {
-		return result, err
+	err = p.run(ctx, end.Loop)
+	if err == nil || ctx.Err() != nil && p.trips.TotalCount() > 0 {
+		result = p.result()
+		result.Partial = err != nil
 	}
-	return p.result(), nil
+	return result, err
 }
 
 // open opens what the player stands on.

@@ -110,8 +110,46 @@ func TestInterruptedGame(t *testing.T) {
 	a, _ := connected(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(20*time.Millisecond, cancel)
-	_, err := Game{Client: true, Size: 8, Rounds: 1, Silence: generous}.Play(ctx, twoDevices(t)[0], a)
-	if !errors.Is(err, context.Canceled) {
-		t.Error(err)
+	result, err := Game{Client: true, Size: 8, Rounds: 1, Silence: generous}.Play(ctx, twoDevices(t)[0], a)
+	if !errors.Is(err, context.Canceled) || result.Partial {
+		t.Errorf("%+v, %v", result, err)
 	}
+}
+
+// A game that is interrupted when it has begun shows what was measured until then.
+func TestPartialGame(t *testing.T) {
+	for wait := 10 * time.Millisecond; wait < generous; wait *= 2 { // on a busy host it may not have begun
+		result, err := interrupted(t, wait)
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatal(err)
+		}
+		if result.Partial {
+			if result.Messages < 1 || result.Latency == nil || result.Latency.P50 <= 0 {
+				t.Errorf("%+v, %+v", result, result.Latency)
+			}
+			return
+		}
+	}
+	t.Error("no result is partial")
+}
+
+// interrupted is what a client has of a game without end that is interrupted after a time.
+func interrupted(t *testing.T, after time.Duration) (perftest.Result, error) {
+	devices := twoDevices(t)
+	a, b := connected(t)
+	ctx, cancel := context.WithTimeout(t.Context(), after)
+	defer cancel()
+	server := Game{Size: 8, Rounds: 1 << 30, Silence: generous}
+	client := server
+	client.Client = true
+	served := make(chan error, 1)
+	go func() {
+		_, err := server.Play(ctx, devices[1], b)
+		served <- err
+	}()
+	result, err := client.Play(ctx, devices[0], a)
+	if <-served == nil {
+		t.Error("the server has played to the end")
+	}
+	return result, err
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/provider/ibv/devices"
-	"github.com/weft-fabric/weft/verbs"
 )
 
 // choiceFlags are --provider and --device, for every command that meets a peer. A flag that is left out is asked for in the
@@ -103,13 +102,13 @@ func (p provider) whyNot(chosen lane) string {
 	case p.noRDMA != nil:
 		return p.noRDMA.Error()
 	}
-	return "the peer offers no RDMA; weft doctor there says why"
+	return "the peer offers no RDMA: weft doctor there says why, or it was told not to use it"
 }
 
 // explainMeeting adds to the error of a session that found nothing in common what can be done about it.
 func (p provider) explainMeeting(err error) error {
 	if p.lane == "ibv" && errors.Is(err, connect.ErrNoCommonProvider) {
-		return fmt.Errorf("%w; weft doctor says there why it has no RDMA", err)
+		return fmt.Errorf("%w; weft doctor there says why it has no RDMA, or it was told not to use it", err)
 	}
 	return err
 }
@@ -142,7 +141,7 @@ func (p provider) overLanes(session *connect.Session, say func(string), work fun
 }
 
 // openWith opens a device on a lane that both ends of a session have. It fails at both, if it does at one.
-func (l lane) openWith(ctx context.Context, session *connect.Session, d device) (*verbs.Device, error) {
+func (l lane) openWith(ctx context.Context, session *connect.Session, d device) (openDevice, error) {
 	d.way = session
 	opened, failed := l.open(d)
 	card := connect.Card{Step: "open " + l.name}
@@ -152,11 +151,11 @@ func (l lane) openWith(ctx context.Context, session *connect.Session, d device) 
 	theirs, err := session.Swap(ctx, card)
 	switch {
 	case failed != nil:
-		return nil, l.fails(failed)
+		return openDevice{}, l.fails(failed)
 	case err != nil:
-		return nil, errors.Join(err, opened.Close())
+		return openDevice{}, errors.Join(err, opened.Close())
 	case len(theirs.Note) > 0:
-		return nil, errors.Join(l.fails(fmt.Errorf("the peer: %s", theirs.Note)), opened.Close())
+		return openDevice{}, errors.Join(l.fails(fmt.Errorf("the peer: %s", theirs.Note)), opened.Close())
 	}
 	return opened, nil
 }

@@ -73,7 +73,7 @@ func TestOffers(t *testing.T) {
 		offers string
 		word   string // why it is TCP
 	}{
-		{provider{lane: "auto"}, "shm ibv tcp", "the peer offers no RDMA"},
+		{provider{lane: "auto"}, "shm ibv tcp", "the peer offers no RDMA: weft doctor there says why, or it was told not to"},
 		{provider{lane: "auto", noRDMA: none}, "shm tcp", "no RDMA device"},
 		{provider{lane: "ibv"}, "ibv", ""},
 		{provider{lane: "tcp", noRDMA: none}, "tcp", ""},

@@ -78,13 +78,27 @@ type way interface {
 	RemoteAddr() net.Addr
 }
 
+// openDevice is a device with what only its own provider knows.
+type openDevice struct {
+	*verbs.Device
+	port rdmaPort // nil: it is no RDMA device
+}
+
+// rdmaPort is what an RDMA device can say of itself.
+type rdmaPort interface {
+	Name() string
+	LastPath() ibv.Path
+}
+
 // open opens a device that has this lane only, so that what was agreed on is what is used.
-func (l lane) open(d device) (*verbs.Device, error) {
+func (l lane) open(d device) (openDevice, error) {
 	nic, err := l.nic(d)
 	if err != nil {
-		return nil, err
+		return openDevice{}, err
 	}
-	return verbs.Open(nic)
+	port, _ := nic.(rdmaPort)
+	opened, err := verbs.Open(nic)
+	return openDevice{opened, port}, err
 }
 
 // softNIC is how a lane of the software NIC is opened.

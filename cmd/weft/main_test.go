@@ -35,6 +35,7 @@ func TestExitStatus(t *testing.T) {
 		{"", 0, "Available Commands"},
 		{"--help", 0, "deterministic simulator"},
 		{"version", 0, "weft unreleased"},
+		{"version", 0, "load RDMA)"},
 		{"version --json", 0, `"providers":["inproc","shm","ibv","tcp","sim"]`},
 		{"--version", 0, "weft version unreleased"},
 		{"help demo", 0, "Bob writes into alice's memory"},

@@ -15,8 +15,11 @@ import (
 	"github.com/weft-fabric/weft/connect"
 )
 
-// perfAddress is where a server waits if nothing else is said.
-const perfAddress = "127.0.0.1:7471"
+// perfAddress is where a server waits if nothing else is said; perfPort is that of an address that has none.
+const (
+	perfAddress = "127.0.0.1:7471"
+	perfPort    = 7471
+)
 
 // How long a silent peer may be waited for.
 const (
@@ -62,7 +65,7 @@ SIGTERM does the same, 143); a second one ends at once.`,
   weft perf --local --provider tcp send --size 8
   weft perf --local --size 8 --measure bandwidth --list 32 --quiet-every 64
   weft perf --serve                    in one window, and in another:
-  weft perf --connect 127.0.0.1:7471 read --all
+  weft perf --connect 127.0.0.1 read --all
   weft perf --connect HOST --peer pingpong     with ibv_rc_pingpong -g INDEX`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
@@ -72,9 +75,9 @@ SIGTERM does the same, 143); a second one ends at once.`,
 
 func (o *perfOptions) addFlags(cmd *cobra.Command) {
 	f, p := cmd.Flags(), &o.plan
-	f.StringVar(&o.serve, "serve", "", "wait for clients at `ADDR`: host:port, unix:/path, unix:@name")
+	f.StringVar(&o.serve, "serve", "", "wait for clients at `ADDR`: host, host:port, unix:/path, unix:@name")
 	f.Lookup("serve").NoOptDefVal = perfAddress
-	f.StringVar(&o.connect, "connect", "", "measure with the server at `ADDR`")
+	f.StringVar(&o.connect, "connect", "", "measure with the server at `ADDR`; port 7471 if it has none")
 	f.BoolVar(&o.local, "local", false, "measure with a server that is started here for it")
 	f.BoolVar(&o.once, "once", false, "with --serve: end after one client")
 	f.StringVar(&o.peer, "peer", "", "whom to meet, if not weft: `NAME`: pingpong")

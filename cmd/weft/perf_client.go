@@ -15,7 +15,6 @@ import (
 
 	"github.com/weft-fabric/weft/bench/perftest"
 	"github.com/weft-fabric/weft/connect"
-	"github.com/weft-fabric/weft/verbs"
 )
 
 // measured runs a client and prints what it measures, also if it is interrupted.
@@ -60,8 +59,8 @@ func measureOver(ctx context.Context, s *perfSettings, m *meter, session *connec
 		return err
 	}
 	defer func() { err = errors.Join(err, device.Close()) }()
-	m.meet(l, session.Peer().String(), timeout)
-	side := perftest.Side{Device: device, Exchange: session, Served: l.served, Cores: s.cores}
+	m.meet(l, device.port, session.Peer().String(), timeout)
+	side := perftest.Side{Device: device.Device, Exchange: session, Served: l.served, Cores: s.cores}
 	return l.noWay(reason.explain(m.run(ctx, side, s.plan)))
 }
 
@@ -78,7 +77,7 @@ func measureInProcess(ctx context.Context, s *perfSettings, m *meter) error {
 	clientCores, serverCores := s.share()
 	return withinProcess(ctx, lanes[0], device{timeout: s.timeout}, serverCores, func(side perftest.Side) error {
 		side.Cores = clientCores
-		m.meet(lanes[0], "this process", s.timeout)
+		m.meet(lanes[0], nil, "this process", s.timeout)
 		return m.run(ctx, side, s.plan)
 	})
 }
@@ -87,7 +86,7 @@ func measureInProcess(ctx context.Context, s *perfSettings, m *meter) error {
 func withinProcess(ctx context.Context, l lane, d device, serverCores []int, measure func(perftest.Side) error) (err error) {
 	reason := &lastReason{}
 	d.reasons = reason
-	var devices [2]*verbs.Device
+	var devices [2]openDevice
 	for i := range devices {
 		if devices[i], err = l.open(d); err != nil {
 			return err
@@ -95,11 +94,11 @@ func withinProcess(ctx context.Context, l lane, d device, serverCores []int, mea
 		defer func() { err = errors.Join(err, devices[i].Close()) }()
 	}
 	here, there := perftest.NewPipe()
-	server := perftest.Server{Side: perftest.Side{Device: devices[1], Exchange: there, Served: l.served, Cores: serverCores,
+	server := perftest.Server{Side: perftest.Side{Device: devices[1].Device, Exchange: there, Served: l.served, Cores: serverCores,
 		Together: true}}
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(context.WithoutCancel(ctx)) }()
-	err = measure(perftest.Side{Device: devices[0], Exchange: here, Served: l.served, Together: true})
+	err = measure(perftest.Side{Device: devices[0].Device, Exchange: here, Served: l.served, Together: true})
 	here.Close()
 	if failed := <-ended; err == nil {
 		return failed

@@ -194,15 +194,14 @@ func playPingPong(ctx context.Context, s *perfSettings, m *meter, conn net.Conn,
 		return err
 	}
 	defer func() { err = errors.Join(err, device.Close()) }()
-	m.meet(l, "ibv_rc_pingpong at "+conn.RemoteAddr().String(), s.timeout)
+	m.meet(l, device.port, "ibv_rc_pingpong at "+conn.RemoteAddr().String(), s.timeout)
 	game := pingpong.Game{Client: client, Size: int(s.plan.Sizes[0]), Rounds: int(s.plan.Iterations), Silence: s.timeout, Waiting: waitings[s.plan.Wait]}
-	result, err := game.Play(ctx, device, conn)
-	if err != nil {
-		return reason.explain(err)
+	result, err := game.Play(ctx, device.Device, conn)
+	if err == nil || result.Partial {
+		m.begin(0, result.Run)
+		m.add(result)
 	}
-	m.begin(0, result.Run)
-	m.add(result)
-	return nil
+	return reason.explain(err)
 }
 
 // waitings are the ways to wait, as the loop has them.

@@ -86,7 +86,7 @@ func serveOver(ctx context.Context, s *perfSettings, session *connect.Session, l
 		return err
 	}
 	defer func() { err = errors.Join(err, device.Close()) }()
-	server := perftest.Server{Side: perftest.Side{Device: device, Exchange: session, Served: l.served, Cores: s.cores}}
+	server := perftest.Server{Side: perftest.Side{Device: device.Device, Exchange: session, Served: l.served, Cores: s.cores}}
 	return l.noWay(reason.explain(server.Serve(ctx)))
 }
 

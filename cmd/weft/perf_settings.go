@@ -37,9 +37,10 @@ type perfSettings struct {
 func (o *perfOptions) settings(cmd *cobra.Command, args []string) (*perfSettings, error) {
 	s := &perfSettings{plan: o.plan, timeout: o.peerTimeout, local: o.local, once: o.once || o.child, child: o.child, plain: o.plain, asJSON: o.asJSON, mute: o.mute,
 		in: cmd.InOrStdin(), out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr()}
-	if o.serve != "" && len(args) == 1 && o.serve == perfAddress {
+	if o.serve == perfAddress && len(args) == 1 && !slices.Contains(cmd.ValidArgs, args[0]) {
 		o.serve, args = args[0], nil // "--serve ADDRESS", without the equals sign
 	}
+	o.serve, o.connect = orPerfPort(o.serve), orPerfPort(o.connect)
 	s.address = o.serve
 	var err error
 	if s.provider, err = o.choice.choose(); err != nil {
@@ -63,6 +64,14 @@ func (o *perfOptions) settings(cmd *cobra.Command, args []string) (*perfSettings
 		return s, nil
 	}
 	return s, o.fillPlan(cmd, &s.plan)
+}
+
+// orPerfPort adds the port to a host that stands alone. Package connect judges everything else.
+func orPerfPort(address string) string {
+	if full, err := withPort(address, perfPort); err == nil {
+		return full
+	}
+	return address
 }
 
 // say tells people what they may want to know, beside the result.

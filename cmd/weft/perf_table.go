@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net/netip"
 	"time"
 
 	"github.com/weft-fabric/weft/bench/perftest"
@@ -15,8 +16,11 @@ import (
 // perfReport is what weft perf tells programs.
 type perfReport struct {
 	Version     string            `json:"weft"`
-	Provider    string            `json:"provider"` // the lane that was really used
-	Asked       string            `json:"asked"`    // the provider that was asked for: auto, or a lane
+	Provider    string            `json:"provider"`            // the lane that was really used
+	Asked       string            `json:"asked"`               // the provider that was asked for: auto, or a lane
+	Device      string            `json:"device,omitempty"`    // RDMA: the device and its port
+	LocalGID    netip.Addr        `json:"local_gid,omitzero"`  // RDMA: this end's address,
+	RemoteGID   netip.Addr        `json:"remote_gid,omitzero"` // and the peer's
 	Server      string            `json:"server"`
 	PeerTimeout time.Duration     `json:"peer_timeout_ns"` // of both sides
 	Pin         pinning           `json:"pin"`
@@ -41,6 +45,8 @@ type meter struct {
 	progress *progress
 	report   perfReport
 	together bool
+	port     rdmaPort // nil: the lane is not RDMA
+	lane     lane
 	heads    string // what stands above everything, until it is printed: the lane may turn out not to lead anywhere
 	group    string // of the last row: what stands in its heading
 	batched  bool   // a row's samples were means
@@ -63,13 +69,25 @@ func clockCost() float64 {
 	return float64(clock.Real.Now().Sub(start)) / readings
 }
 
-// meet is told which lane is used, who the server is, and when it would be given up.
-func (m *meter) meet(l lane, server string, timeout time.Duration) {
-	m.report.PeerTimeout = timeout
+// meet is told which lane is used and, if it is RDMA, on which port; who the server is, and when it would be given up.
+func (m *meter) meet(l lane, port rdmaPort, server string, timeout time.Duration) {
+	m.lane, m.port, m.report.PeerTimeout = l, port, timeout
 	m.report.Provider, m.report.Server, m.together = l.name, server, l.name == "inproc"
 	p := &m.report.Plan
-	m.heads = fmt.Sprintf("over %s: %s\nwith %s\n%s on %s, %v\n", l.name, l.what, server, counted(p.Pairs, "queue pair"),
-		counted(p.Threads, "thread"), p.Wait)
+	m.heads = fmt.Sprintf("with %s\n%s on %s, %v\n", server, counted(p.Pairs, "queue pair"), counted(p.Threads, "thread"), p.Wait)
+}
+
+// over says what carries the messages. Which GIDs they take is known when the queue pairs are connected.
+func (m *meter) over() string {
+	if m.port == nil {
+		return m.lane.what
+	}
+	r, path := &m.report, m.port.LastPath()
+	r.Device, r.LocalGID, r.RemoteGID = m.port.Name(), path.Local, path.Remote
+	if !path.Remote.IsValid() {
+		return "RDMA device " + r.Device
+	}
+	return fmt.Sprintf("%s, GID %v to %v", r.Device, r.LocalGID, r.RemoteGID)
 }
 
 func counted(n int, what string) string {
@@ -96,8 +114,11 @@ func (m *meter) cut(plan perftest.Plan, most units.Size) {
 
 // begin is told which run is next.
 func (m *meter) begin(index int, run perftest.Run) {
-	m.progress.hide(func() { m.printf("%s", m.heads) })
-	m.heads = ""
+	if m.heads != "" {
+		over := m.over()
+		m.progress.hide(func() { m.printf("over %s: %s\n%s", m.lane.name, over, m.heads) })
+		m.heads = ""
+	}
 	m.progress.begin(index, run)
 }
 

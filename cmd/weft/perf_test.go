@@ -3,7 +3,9 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"net"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,6 +14,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/bench/perftest"
+	"github.com/weft-fabric/weft/provider/ibv"
 )
 
 // asCommand in the environment makes the test binary the command: what it starts as a child of itself is weft.
@@ -96,6 +99,7 @@ func TestPerfBadInput(t *testing.T) {
 		{"perf --connect=", 2, "an address is empty"},
 		{"perf --connect 127.0.0.1:1 --provider inproc", 2, "provider inproc is within one process: it needs --local"},
 		{"perf --serve --size 8", 2, "--size is said by the client, not with --serve"},
+		{"perf --serve write", 2, `operation "write": the client says what is measured`},
 		{"perf --serve=127.0.0.1:0 write", 2, `operation "write": the client says what is measured`},
 	} {
 		c.check(t)
@@ -122,6 +126,14 @@ func TestWithPort(t *testing.T) {
 	}
 }
 
+func TestOrPerfPort(t *testing.T) {
+	for address, want := range map[string]string{"host": "host:7471", "::1": "[::1]:7471", "host:9": "host:9", "unix:/a": "unix:/a", "unix:@a": "unix:@a", "": "", ":9": ":9"} {
+		if got := orPerfPort(address); got != want {
+			t.Errorf("%q becomes %q, not %q", address, got, want)
+		}
+	}
+}
+
 func TestPerfBadAddress(t *testing.T) {
 	busy, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -137,8 +149,10 @@ func TestPerfBadAddress(t *testing.T) {
 		{"perf --serve " + busy.Addr().String(), 1, "address already in use: stop what listens there, or choose another address"},
 		{"perf --serve 192.0.2.1:99", 2, "other hosts could reach it, and nothing is encrypted: add --plain to allow it"},
 		{"perf --serve 192.0.2.1:99 --plain", 1, "192.0.2.1:99"},
-		{"perf --serve nonsense", 2, `"nonsense" is no address: write host:port`},
-		{"perf --connect nonsense", 2, `"nonsense" is no address: write host:port`},
+		{"perf --serve 192.0.2.1", 2, "--serve 192.0.2.1:7471: other hosts could reach it"},
+		{"perf --serve non/sense", 2, `"non/sense" is no address: write host:port`},
+		{"perf --connect non/sense", 2, `"non/sense" is no address: write host:port`},
+		{"perf --connect host:", 2, `"host:" is no address: write host:port`},
 		{"perf --connect " + free.Addr().String(), 1, "nobody listens there; start the other end first"},
 		{"perf --connect unix:" + t.TempDir() + "/none", 1, "nobody listens there; start the other end first"},
 		{"doctor now", 2, `doctor takes no argument "now"`},
@@ -278,6 +292,39 @@ func shape(v any, texts ...string) any {
 		return 0
 	}
 	return v
+}
+
+// somePort is an RDMA device that is connected.
+type somePort struct{ path ibv.Path }
+
+func (somePort) Name() string         { return "rxe0:1" }
+func (p somePort) LastPath() ibv.Path { return p.path }
+
+// Who measures RDMA sees on which device, and between which GIDs, in the table and in JSON.
+func TestPerfNamesTheDevice(t *testing.T) {
+	connected := ibv.Path{Local: netip.MustParseAddr("10.9.0.1"), Remote: netip.MustParseAddr("10.9.0.2")}
+	for _, c := range []struct {
+		path       ibv.Path
+		head, json string
+	}{
+		{connected, "over ibv: rxe0:1, GID 10.9.0.1 to 10.9.0.2\nwith bob\n", `"device":"rxe0:1","local_gid":"10.9.0.1","remote_gid":"10.9.0.2","server":"bob"`},
+		{ibv.Path{}, "over ibv: RDMA device rxe0:1\nwith bob\n", `"device":"rxe0:1","server":"bob"`},
+	} {
+		for _, asJSON := range []bool{false, true} {
+			var out strings.Builder
+			m := newMeter(&perfSettings{asJSON: asJSON, mute: true, out: &out, errs: io.Discard})
+			m.meet(lanes[2], somePort{c.path}, "bob", time.Second)
+			m.begin(0, perftest.Run{})
+			m.begin(1, perftest.Run{})
+			want := c.head
+			if asJSON {
+				want = c.json
+			}
+			if err := m.finish(nil); err != nil || strings.Count(out.String(), want) != 1 {
+				t.Errorf("%v: %q is not in\n%s", err, want, &out)
+			}
+		}
+	}
 }
 
 func TestPerfSpeaksJSON(t *testing.T) {

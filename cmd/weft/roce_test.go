@@ -90,6 +90,9 @@ func TestRocePingPongServer(t *testing.T) {
 	if err := events.Decode(&report); err != nil || len(report.Results) != 1 || report.Results[0].Messages != 50 {
 		t.Errorf("%+v, %v", report, err)
 	}
+	if at := os.Getenv("WEFT_ADDRESS"); report.Device != os.Getenv("WEFT_ROCE")+":1" || report.LocalGID.String() != at || report.RemoteGID.String() != at {
+		t.Errorf("on %q, from %v to %v", report.Device, report.LocalGID, report.RemoteGID)
+	}
 	if err := server.Wait(); err != nil {
 		t.Errorf("%v: %s", err, &errs)
 	}
@@ -217,6 +220,9 @@ func TestWirePerf(t *testing.T) {
 		out := retryCall(t, func() *exec.Cmd { return guestCommand(t, "perf --plain"+quickClient+os.Getenv("WEFT_PEER")+at) })
 		if !strings.Contains(out, "over "+c.over+": ") || !strings.HasPrefix(out, c.saying) {
 			t.Errorf("the client:\n%s", out)
+		}
+		if c.over == "ibv" && !strings.Contains(out, c.device+":1, GID "+os.Getenv("WEFT_ADDRESS")+" to "+os.Getenv("WEFT_PEER")+"\n") {
+			t.Errorf("the client does not say on which way:\n%s", out)
 		}
 	}
 }

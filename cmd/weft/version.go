@@ -2,10 +2,13 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"runtime"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/provider/ibv/native"
 )
 
 // version is stamped by the build.
@@ -22,7 +25,7 @@ func newVersion() *cobra.Command {
 			if asJSON {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(v)
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "weft %s (%s, %s)\n", v.Version, v.Go, v.Platform)
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "weft %s (%s, %s, %s)\n", v.Version, v.Go, v.Platform, v.rdma())
 			return err
 		},
 	}
@@ -35,9 +38,18 @@ type versionReport struct {
 	Go        string   `json:"go"`
 	Platform  string   `json:"platform"`
 	Providers []string `json:"providers"`
+	RDMA      bool     `json:"rdma"` // the build can load libibverbs; weft doctor says whether it is there
+}
+
+func (v versionReport) rdma() string {
+	if v.RDMA {
+		return "can load RDMA"
+	}
+	return "static: cannot load RDMA"
 }
 
 func describeVersion() versionReport {
 	providers := append(providerNames()[1:], "sim") // without auto, which is a choice of them
-	return versionReport{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, providers}
+	static := errors.Is(native.Load(), native.ErrNoCgo)
+	return versionReport{version, runtime.Version(), runtime.GOOS + "/" + runtime.GOARCH, providers, !static}
 }

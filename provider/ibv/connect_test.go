@@ -33,6 +33,20 @@ func (s *stage) connect(peer driver.Address) (driver.QueuePair, driver.Status) {
 	return q, c.Status
 }
 
+// A device knows by which GIDs its last connection goes. On a device that is connected with itself they are the same.
+func TestLastPath(t *testing.T) {
+	needDevice(t)
+	s := openStage(t)
+	defer s.close()
+	if p := s.device.LastPath(); p != (ibv.Path{}) {
+		t.Errorf("before the first connection: %v", p)
+	}
+	s.wire()
+	if p := s.device.LastPath(); !p.Local.IsValid() || p.Local != p.Remote {
+		t.Errorf("connected by %v", p)
+	}
+}
+
 // Where nobody can say whether the peer is there, connecting succeeds: at an office that answers nobody, as that of a stopped process, and at
 // none. Where nobody listens, the peer is dead.
 func TestConnectWithoutWord(t *testing.T) {

@@ -128,6 +128,7 @@ func (q *queuePair) pathTo(e Endpoint) (native.Path, netip.Addr, error) {
 		return native.Path{}, netip.Addr{}, fmt.Errorf("%v: %w: %w", d.choice, err, driver.ErrArgument)
 	}
 	q.from = local
+	d.path.Store(&Path{gidAddress(local), gidAddress(remote)})
 	p.Global, p.GID, p.GIDIndex = true, remote.Raw, uint8(local.Index)
 	return p, dialable(local, remote), nil
 }

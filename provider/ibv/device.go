@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -31,7 +32,8 @@ type Device struct {
 	office  *presence.Office
 	watcher *watcher
 
-	lost atomic.Bool // the device is gone
+	lost atomic.Bool          // the device is gone
+	path atomic.Pointer[Path] // that of the last Connect; nil: there was none, or it needed no GID
 
 	mu     sync.Mutex
 	queues map[*completionQueue]struct{}
@@ -152,6 +154,18 @@ func (d *Device) Name() string { return d.choice.String() }
 
 // Why completes the sentence "it was chosen because".
 func (d *Device) Why() string { return d.choice.Why }
+
+// Path is how a connection leads to its peer.
+type Path struct{ Local, Remote netip.Addr } // GIDs
+
+// LastPath is the path of the connection that was begun last. It is zero if there was none, and on InfiniBand, which needs no
+// GIDs. Any goroutine may ask.
+func (d *Device) LastPath() Path {
+	if p := d.path.Load(); p != nil {
+		return *p
+	}
+	return Path{}
+}
 
 // NewDomain makes a protection domain.
 func (d *Device) NewDomain() (driver.Domain, error) {

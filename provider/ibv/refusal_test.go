@@ -30,7 +30,7 @@ func TestWrongDevices(t *testing.T) {
 	needDevice(t)
 	name := os.Getenv(roceVariable)
 	refused(t, "nothing0", devices.ErrUnknownDevice, "there are "+name)
-	refused(t, name+":9", devices.ErrUnknownPort, "its ports are 1 to 1")
+	refused(t, name+":9", devices.ErrUnknownPort, "its only port is 1")
 	refused(t, name+":x", devices.ErrSyntax, "write it as mlx5_0")
 }
 

@@ -42,6 +42,10 @@ func runJob(ctx context.Context, j job, out, log io.Writer) int {
 	began := time.Now()
 	failure := v.judge(execute(ctx, j, io.MultiWriter(written, log), &v))
 	took := time.Since(began).Round(time.Second / 10)
+	vain, skipped := v.judgeSkips(j.Skips)
+	if failure == nil {
+		failure = skipped
+	}
 	if failure != nil {
 		fmt.Fprintf(out, "%s\nFAIL %s (%v): %v\n", written.kept, j.Name, took, failure)
 		return exitFailed
@@ -49,6 +53,9 @@ func runJob(ctx context.Context, j job, out, log io.Writer) int {
 	fmt.Fprintf(out, "ok   %s (%v): %d passed\n", j.Name, took, len(v.which("PASS")))
 	for _, line := range v.skips() {
 		fmt.Fprintf(out, "     skipped: %s\n", line)
+	}
+	for _, s := range vain {
+		fmt.Fprintf(out, "     no longer skipped, though the list allows it: %s: %s\n", s.Test, s.Reason)
 	}
 	return 0
 }

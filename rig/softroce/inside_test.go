@@ -17,7 +17,7 @@ func jobOf(t *testing.T, script string) job {
 	if err := os.WriteFile(binary, []byte("#!/bin/sh\n"+script), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return job{Name: "./x", Folder: "/", Binary: binary, Flags: []string{"-test.run=X"}}
+	return job{Name: "./x", Folder: "/", Binary: binary, Flags: []string{"-test.run=X"}, Skips: []skip{{"Test[YZ]", "no "}}}
 }
 
 // runScripts runs jobs as the guest does.
@@ -39,12 +39,30 @@ func runScripts(t *testing.T, scripts ...string) (status int, out, log string) {
 const pass = "echo '--- PASS: TestX (0.00s)'\n"
 
 func TestInsidePasses(t *testing.T) {
-	status, out, log := runScripts(t, pass+`echo "$PWD $*"`, pass+"echo '--- SKIP: TestY (0.00s)'")
-	if status != 0 || strings.Count(out, "ok   ./x") != 2 || !strings.Contains(out, "skipped: TestY") {
+	status, out, log := runScripts(t, pass+`echo "$PWD $*"`, pass+skipped("TestY", "no atomics"))
+	if status != 0 || strings.Count(out, "ok   ./x") != 2 || !strings.Contains(out, "     skipped: TestY: no atomics\n") {
 		t.Errorf("status %d: %s", status, out)
+	}
+	if strings.Count(out, "no longer skipped, though the list allows it: Test[YZ]: no") != 1 {
+		t.Errorf("it does not say of the first that a skip was allowed in vain: %s", out)
 	}
 	if !strings.Contains(log, "/ -test.v -test.timeout=4m0s -test.run=X\n") {
 		t.Errorf("the log is %q", log)
+	}
+}
+
+// skipped is a script that writes what a skipped test does.
+func skipped(test, reason string) string {
+	return fmt.Sprintf("echo '=== RUN   %s'\necho '    x_test.go:1: %s'\necho '--- SKIP: %s (0.00s)'\n", test, reason, test)
+}
+
+// TestInsideUnlistedSkip has tests skip themselves that may not at all, or not for this reason.
+func TestInsideUnlistedSkip(t *testing.T) {
+	for _, c := range []struct{ test, reason string }{{"TestNew", "no atomics"}, {"TestYes", "no atomics"}, {"TestY", "out of order"}} {
+		status, out, _ := runScripts(t, pass+skipped(c.test, c.reason))
+		if status != exitFailed || !strings.Contains(out, c.test+" skipped itself, and no skip line of the list allows that: "+c.reason) {
+			t.Errorf("%+v: status %d: %s", c, status, out)
+		}
 	}
 }
 

@@ -13,10 +13,13 @@ import (
 
 // job is a test binary that the guest shall run.
 type job struct {
-	Name   string // for people
-	Folder string
-	Binary string
-	Flags  []string
+	Name     string // for people
+	Machines int
+	Folder   string
+	Binary   string
+	Flags    []string
+	Skips    []skip
+	Kernel   []string // what the kernel may say meanwhile: parts of lines
 }
 
 // build makes the binaries of a list, one a package, in a folder, and returns a job for each entry.
@@ -32,7 +35,8 @@ func build(ctx context.Context, list []entry, root, folder string) ([]job, error
 		}
 		name := fmt.Sprint(append([]string{e.pkg}, e.flags...))
 		jobs = append(jobs, job{
-			Name: name[1 : len(name)-1], Folder: filepath.Join(root, e.pkg), Binary: binaries[e.pkg], Flags: e.flags,
+			Name: name[1 : len(name)-1], Machines: e.machines, Folder: filepath.Join(root, e.pkg), Binary: binaries[e.pkg],
+			Flags: e.flags, Skips: e.skips, Kernel: e.kernel,
 		})
 	}
 	return jobs, nil
@@ -71,7 +75,7 @@ func readJobs(file string) ([]job, error) {
 	return jobs, nil
 }
 
-// forMachines returns the entries that want so many machines.
-func forMachines(list []entry, machines int) []entry {
-	return slices.DeleteFunc(slices.Clone(list), func(e entry) bool { return e.machines != machines })
+// forMachines returns the jobs that want so many machines.
+func forMachines(jobs []job, machines int) []job {
+	return slices.DeleteFunc(slices.Clone(jobs), func(j job) bool { return j.Machines != machines })
 }

@@ -2,19 +2,41 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 )
 
 func TestParseList(t *testing.T) {
-	got, err := parseList("# people\n\n./a -test.run=^X -test.short\n  ./b/c machines=2\t\n")
-	want := []entry{{"./a", 1, []string{"-test.run=^X", "-test.short"}}, {"./b/c", 2, nil}}
+	got, err := parseList("# people\n\n./a -test.run=^X -test.short\n\tskip TestX/y|TestZ  has  no\n  ./b/c machines=2\t\nkernel rxe9: gone\n")
+	want := []entry{
+		{pkg: "./a", machines: 1, flags: []string{"-test.run=^X", "-test.short"}, skips: []skip{{"TestX/y|TestZ", "has no"}}},
+		{pkg: "./b/c", machines: 2, kernel: []string{"rxe9: gone"}},
+	}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if two := forMachines(got, 2); len(two) != 1 || two[0].pkg != "./b/c" {
-		t.Errorf("for two machines: %v", two)
+}
+
+// TestBuildEverythingFirst has one binary for a package, whatever the number of machines that its lines want.
+func TestBuildEverythingFirst(t *testing.T) {
+	folder, tree := t.TempDir(), t.TempDir()
+	script := "#!/bin/sh\necho $5 >>" + tree + "/built; touch $4\n"
+	if err := os.WriteFile(filepath.Join(tree, "go"), []byte(script), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GO", filepath.Join(tree, "go"))
+	jobs, err := build(t.Context(), []entry{{pkg: "./a", machines: 1}, {pkg: "./a", machines: 2}, {pkg: "./b", machines: 2}}, tree, folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if built, _ := os.ReadFile(filepath.Join(tree, "built")); string(built) != "./a\n./b\n" {
+		t.Errorf("built were %q", built)
+	}
+	one, two := forMachines(jobs, 1), forMachines(jobs, 2)
+	if len(one) != 1 || len(two) != 2 || one[0].Binary != two[0].Binary || one[0].Binary == two[1].Binary {
+		t.Errorf("for one machine %v, for two %v", one, two)
 	}
 }
 
@@ -27,6 +49,11 @@ func TestBadLists(t *testing.T) {
 		"./a -run=X":                    `line 1: "-run=X" is neither`,
 		strings.Repeat("./a\n", 101):    "line 101: there are more than 100",
 		strings.Repeat("#", maxList+10): "bytes, more than",
+		"skip TestX no\n./a":            `line 1: "skip" belongs below the package`,
+		"./a\nskip TestX":               "line 2: skip needs a pattern",
+		"./a\nskip Test( no":            "line 2: skip Test(: error parsing regexp",
+		"./a\nkernel":                   "line 2: kernel needs a part",
+		"./a\n" + strings.Repeat("kernel x\n", 101): "line 102: ./a has more than 100 lines",
 	} {
 		if _, err := parseList(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.20q: %v, not %s", text, err, want)
@@ -52,7 +79,7 @@ func TestOurList(t *testing.T) {
 }
 
 func FuzzParseList(f *testing.F) {
-	f.Add("./a machines=2 -test.run=X\n#\n")
+	f.Add("./a machines=2 -test.run=X\n#\nskip T.* no\nkernel x")
 	f.Fuzz(func(t *testing.T, text string) {
 		list, err := parseList(text)
 		if (err == nil) != (len(list) > 0) {

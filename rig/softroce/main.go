@@ -47,22 +47,28 @@ type settings struct {
 
 var errUsage = errors.New("wrong usage")
 
-// parse reads the command line.
-func parse(args []string, out, errs io.Writer) (settings, error) {
-	s := settings{machine: machine.Config{Stdout: out, Stderr: errs, Log: errs, Env: environment(os.Environ())}}
+// flags are those for people.
+func (s *settings) flags(errs io.Writer) *flag.FlagSet {
 	flags := flag.NewFlagSet("softroce", flag.ContinueOnError)
 	flags.SetOutput(errs)
-	flags.Usage = func() {
-		fmt.Fprintln(errs, "usage: softroce [flags] -- COMMAND [ARGUMENT...]\n       softroce [flags] --tests FILE")
-		flags.PrintDefaults()
-	}
 	flags.DurationVar(&s.timeout, "timeout", 10*time.Minute, "end the machines after this time")
 	flags.IntVar(&s.machine.Machines, "machines", 1, "1, or 2 with a wire between them")
 	flags.IntVar(&s.machine.CPUs, "cpus", 2, "processors of a machine")
 	flags.IntVar(&s.machine.MemoryMiB, "memory", 2048, "memory of a machine, in MiB")
 	flags.StringVar(&s.tests, "tests", "", "run the tests that this file lists")
-	flags.StringVar(&s.inside, "inside", "", "for the guest's side of --tests")
 	flags.BoolVar(&s.verbose, "verbose", false, "with --tests: show all that the tests write")
+	return flags
+}
+
+// parse reads the command line.
+func parse(args []string, out, errs io.Writer) (settings, error) {
+	s := settings{machine: machine.Config{Stdout: out, Stderr: errs, Log: errs, Env: environment(os.Environ())}}
+	flags := s.flags(errs)
+	flags.StringVar(&s.inside, "inside", "", "for the guest's side of --tests")
+	flags.Usage = func() {
+		fmt.Fprintln(errs, "usage: softroce [flags] -- COMMAND [ARGUMENT...]\n       softroce [flags] --tests FILE")
+		new(settings).flags(errs).PrintDefaults()
+	}
 	if err := flags.Parse(args); err != nil {
 		return s, fmt.Errorf("%w: %w", errUsage, err)
 	}

@@ -26,6 +26,16 @@ func TestWrongUsage(t *testing.T) {
 	}
 }
 
+func TestHelpIsForPeople(t *testing.T) {
+	var out, help bytes.Buffer
+	if status := run(t.Context(), []string{"--cpus", "4", "--help"}, &out, &help); status != 0 {
+		t.Errorf("status %d", status)
+	}
+	if text := help.String(); strings.Contains(text, "inside") || !strings.Contains(text, "processors of a machine (default 2)") {
+		t.Error(text)
+	}
+}
+
 func TestExitStatus(t *testing.T) {
 	for _, c := range []struct {
 		err  error

@@ -24,13 +24,30 @@ func runTests(ctx context.Context, s settings) (int, error) {
 	}
 	kit, err := fetchKit(ctx, s.machine.Log)
 	worst := 0
-	for machines := 1; machines <= 2 && err == nil; machines++ {
-		var status int
-		status, err = runBoot(ctx, s, kit, forMachines(list, machines), machines)
-		worst = max(worst, status)
+	if err == nil {
+		worst, err = buildAndBoot(ctx, s, kit, list)
 	}
 	if errors.Is(err, machine.ErrUnavailable) {
 		return notTested(s.machine.Log, err, os.Getenv("CI") != ""), nil
+	}
+	return worst, err
+}
+
+// buildAndBoot builds everything before the first boot: whoever edits while tests run does not mix two states of the tree.
+func buildAndBoot(ctx context.Context, s settings, kit machine.Kit, list []entry) (worst int, err error) {
+	folder, err := os.MkdirTemp("", "softroce-tests-")
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	if err := os.Chmod(folder, 0o755); err != nil { // tests may run themselves as another user
+		return 0, err
+	}
+	jobs, err := build(ctx, list, s.machine.Folder, folder)
+	for machines := 1; machines <= 2 && err == nil; machines++ {
+		var status int
+		status, err = runBoot(ctx, s, kit, forMachines(jobs, machines), filepath.Join(folder, fmt.Sprintf("plan%d", machines)))
+		worst = max(worst, status)
 	}
 	return worst, err
 }
@@ -45,24 +62,11 @@ func notTested(to io.Writer, why error, isCI bool) int {
 	return 0
 }
 
-// runBoot runs tests in one boot of so many machines.
-func runBoot(ctx context.Context, s settings, kit machine.Kit, list []entry, machines int) (int, error) {
-	if len(list) == 0 {
+// runBoot runs jobs that want the same number of machines, in one boot. The plan is the file that carries them there.
+func runBoot(ctx context.Context, s settings, kit machine.Kit, jobs []job, plan string) (int, error) {
+	if len(jobs) == 0 {
 		return 0, nil
 	}
-	folder, err := os.MkdirTemp("", "softroce-tests-")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	if err := os.Chmod(folder, 0o755); err != nil { // tests may run themselves as another user
-		return 0, err
-	}
-	jobs, err := build(ctx, list, s.machine.Folder, folder)
-	if err != nil {
-		return 0, err
-	}
-	plan := filepath.Join(folder, "plan")
 	if err := writeJobs(plan, jobs); err != nil {
 		return 0, err
 	}
@@ -71,7 +75,10 @@ func runBoot(ctx context.Context, s settings, kit machine.Kit, list []entry, mac
 		return 0, err
 	}
 	config := s.machine
-	config.Machines, config.Command = machines, []string{self, "--timeout", left(ctx).String(), "--inside", plan}
+	config.Machines, config.Command = jobs[0].Machines, []string{self, "--timeout", left(ctx).String(), "--inside", plan}
+	for _, j := range jobs {
+		config.Expected = append(config.Expected, j.Kernel...)
+	}
 	return boot(ctx, kit, config, s.verbose)
 }
 

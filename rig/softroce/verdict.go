@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
 	"slices"
@@ -62,14 +63,13 @@ func (v *verdict) which(end string) []string {
 func (v *verdict) skips() []string {
 	var lines []string
 	for _, name := range v.which("SKIP") {
-		reason, ok := v.remarks[name]
-		if !ok {
-			reason = "it does not say why"
-		}
-		lines = append(lines, name+": "+reason)
+		lines = append(lines, name+": "+v.reason(name))
 	}
 	return lines
 }
+
+// reason is why a test was skipped.
+func (v *verdict) reason(test string) string { return cmp.Or(v.remarks[test], "it does not say why") }
 
 // judge returns why a binary that ended with a status has failed, or nil. One that tested nothing has failed, too.
 func (v *verdict) judge(status int) error {

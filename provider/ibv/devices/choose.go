@@ -119,10 +119,18 @@ func refuseUnknown(list []Device, name string, number int) error {
 		case len(d.Ports) == 0 && (d.Name == name || name == ""):
 			return &Refusal{ErrUnknownPort, d.Name + " has no port", "reload its driver"}
 		case d.Name == name:
-			return &Refusal{ErrUnknownPort, fmt.Sprintf("%s has no port %d", name, number), fmt.Sprintf("its ports are 1 to %d", len(d.Ports))}
+			return &Refusal{ErrUnknownPort, fmt.Sprintf("%s has no port %d", name, number), portsOf(d)}
 		}
 	}
 	return &Refusal{ErrUnknownDevice, "there is no RDMA device " + name, "there are " + strings.Join(names, ", ")}
+}
+
+// portsOf says which ports a device has.
+func portsOf(d Device) string {
+	if len(d.Ports) == 1 {
+		return "its only port is 1"
+	}
+	return fmt.Sprintf("its ports are 1 to %d", len(d.Ports))
 }
 
 // Usable returns the GIDs by which a connection can be made.

@@ -155,7 +155,7 @@ func TestRefusals(t *testing.T) {
 		{"a b", ErrSyntax, "write it as"},
 		{strings.Repeat("x", 64), ErrSyntax, "write it as"},
 		{"mlx9_9", ErrUnknownDevice, "there is no RDMA device mlx9_9: there are bare, down, far, gone, ib, iwarp, loop, nofile, noport, old"},
-		{"down:2", ErrUnknownPort, "down has no port 2: its ports are 1 to 1"},
+		{"down:2", ErrUnknownPort, "down has no port 2: its only port is 1"},
 		{"noport", ErrUnknownPort, "noport has no port: reload its driver"},
 		{"down", ErrPortDown, "down:1 is DOWN (the wire: LinkUp): ip link set eth1 up, or plug in its cable"},
 		{"ib", ErrPortDown, "ib:1 is INIT (the wire: LinkUp): it waits for a subnet manager"},

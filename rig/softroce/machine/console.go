@@ -11,8 +11,9 @@ import (
 
 // console keeps what a machine's kernel says: warnings and worse.
 type console struct {
-	said []byte // lines, the last ones
-	line []byte // has begun
+	expected []string // parts of lines that are not kept
+	said     []byte   // lines, the last ones
+	line     []byte   // has begun
 }
 
 // maxConsole is how much is kept, in bytes.
@@ -50,7 +51,8 @@ func (c *console) hear(line string) {
 		c.said = nil
 		return
 	}
-	if slices.ContainsFunc(harmless, func(text string) bool { return strings.Contains(line, text) }) {
+	isIn := func(text string) bool { return strings.Contains(line, text) }
+	if slices.ContainsFunc(harmless, isIn) || slices.ContainsFunc(c.expected, isIn) {
 		return
 	}
 	c.said = append(append(c.said, line...), '\n')

@@ -9,8 +9,9 @@ func TestComplaints(t *testing.T) {
 		"boot\r\npan":                     "boot\npan",
 		"guest: ready\n[1] d0 speed is unknown, defaulting to 1\nx":  "x",
 		"guest: ready\n[ 9.1] hrtimer: interrupt took 51670069 ns\n": "",
+		"guest: ready\n[2] rxe9: gone\n[3] rxe0: gone\n":             "[3] rxe0: gone",
 	} {
-		var c console
+		c := console{expected: []string{"rxe9: gone"}}
 		c.Write([]byte(text))
 		if got := c.complaints(); got != want {
 			t.Errorf("%q: %q, not %q", text, got, want)

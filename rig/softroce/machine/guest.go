@@ -24,7 +24,8 @@ func newGuest(number int, config Config) *guest {
 		out, err = &numbered{to: out, number: number}, &numbered{to: err, number: number}
 	}
 	mark := newMark()
-	return &guest{number: number, mark: mark, out: newStream(out, mark), err: newStream(err, mark)}
+	return &guest{number: number, mark: mark, out: newStream(out, mark), err: newStream(err, mark),
+		console: console{expected: config.Expected}}
 }
 
 // initrd returns the file that the machine starts from. It has no name any more, so nobody has to remove it.

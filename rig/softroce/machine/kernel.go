@@ -65,7 +65,24 @@ func fetchKernel(ctx context.Context, cache string, progress io.Writer) (Kit, er
 		return Kit{}, fmt.Errorf("%w: fetch a kernel: %w", ErrUnavailable, err)
 	}
 	kit, _ = newest(cache)
-	return kit, nil
+	return kit, prune(cache)
+}
+
+// kernelsKept is how many kernels the cache holds: ours, and that of a tree that wants other modules.
+const kernelsKept = 2
+
+// prune removes the oldest kernels, and what fetches that were killed have left behind. The caller has the lock.
+func prune(cache string) error {
+	broken, _ := filepath.Glob(filepath.Join(cache, "fetch-*")) // the patterns are well-formed
+	kernels, _ := filepath.Glob(filepath.Join(cache, "*+????????"))
+	slices.SortFunc(kernels, func(a, b string) int { return made(b).Compare(made(a)) })
+	old := kernels[min(len(kernels), kernelsKept):]
+	for _, folder := range append(broken, old...) {
+		if err := os.RemoveAll(folder); err != nil {
+			return fmt.Errorf("remove an old kernel: %w", err)
+		}
+	}
+	return nil
 }
 
 // suffix tells folders of the cache apart that were made for other modules, or by other rules.

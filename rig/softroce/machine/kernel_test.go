@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // put makes a program of the host that is a shell script.
@@ -49,6 +50,38 @@ func TestFetchOnce(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(cache, "fetch-*")); len(left) > 0 {
 		t.Errorf("it left %v behind", left)
+	}
+}
+
+// TestOldKernelsAreRemoved has a cache of four kernels, of other modules, and a fetch that was killed. A fetch keeps the
+// newest two, and what is no kernel.
+func TestOldKernelsAreRemoved(t *testing.T) {
+	debian(t)
+	cache := t.TempDir()
+	for i, name := range []string{"6.1.0-1-amd64+00000001", "6.1.0-2-amd64+00000001", "6.1.0-9-amd64+00000002", "6.1.0-8-amd64+00000003", "fetch-1", "notes"} {
+		folder := filepath.Join(cache, name)
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		at := time.Unix(int64(1000*i), 0)
+		if err := os.Chtimes(folder, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kit, err := fetchKernel(t.Context(), cache, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(kit.image); err != nil {
+		t.Error(err)
+	}
+	left, _ := filepath.Glob(filepath.Join(cache, "*"))
+	for i := range left {
+		left[i] = filepath.Base(left[i])
+	}
+	want := []string{"6.1.0-8-amd64+00000003", "6.1.0-9-amd64" + suffix(), "lock", "notes"}
+	if slices.Sort(left); !slices.Equal(left, want) {
+		t.Errorf("left are %q, not %q", left, want)
 	}
 }
 

@@ -23,6 +23,7 @@ type Config struct {
 	Stdout    io.Writer // of one machine; with two, of both, each line behind the machine's number
 	Stderr    io.Writer
 	Log       io.Writer // what the machines themselves have to say, as the complaints of their kernels
+	Expected  []string  // parts of such complaints that the command provokes, and that Log need not hear
 }
 
 // Limits of a config.
