@@ -92,7 +92,7 @@ func (c *CompletionQueue) Poll(into []Completion) (int, error) {
 		}
 	}
 	n, err := c.driver.Poll(into)
-	if errors.Is(err, ErrClosed) {
+	if err != nil && errors.Is(err, ErrClosed) {
 		c.giveUpMemories()
 	}
 	kept := 0

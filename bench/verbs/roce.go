@@ -42,7 +42,7 @@ func roceContests(weft string, scale int) []contest {
 		}
 	}
 	bandwidth := func(operation string, size int) contest {
-		count := scale * 30
+		count := scale * 100
 		return contest{
 			what: fmt.Sprintf("ibv, %s bandwidth %d B", operation, size), peer: "ib_" + operation + "_bw", unit: "MB/s", bound: 0.9,
 			theirs: peers.Perftest{Program: "ib_" + operation + "_bw", Device: device, GID: roceGID, Size: size, Count: count, Options: []string{"-I", "0"}}.Bandwidth,

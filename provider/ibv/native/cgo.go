@@ -4,20 +4,10 @@ package native
 
 /*
 #cgo LDFLAGS: -ldl
-#cgo noescape weft_nothing
-#cgo nocallback weft_nothing
-#cgo noescape weft_poll
-#cgo nocallback weft_poll
 #cgo noescape weft_arm
 #cgo nocallback weft_arm
 #cgo noescape weft_take_notices
 #cgo nocallback weft_take_notices
-#cgo noescape weft_post_send
-#cgo nocallback weft_post_send
-#cgo noescape weft_post_receive
-#cgo nocallback weft_post_receive
-#cgo noescape weft_post_shared
-#cgo nocallback weft_post_shared
 #include <stdlib.h>
 #include "shim.h"
 */
@@ -27,6 +17,9 @@ import (
 	"errors"
 	"unsafe"
 )
+
+// The functions of the fast path (weft_poll and those that post) get numbers only, so that nothing can escape to them, and noescape has
+// nothing to say. Nocallback, which goes with it, would cost them a tenth of the call: 28.4 ns instead of 25.6 (BenchmarkCall).
 
 // The mirrors must lie as the C structs do: a difference does not compile.
 var (
