@@ -24,6 +24,7 @@ ROCE_TIMEOUT ?= 15m
 .PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-roce clean help
 
 build: ## build bin/weft, which needs only the C library
+	@scripts/need gcc gcc libc6-dev || echo "make: without a C compiler $(BIN) cannot load RDMA" >&2
 	$(BUILD) -o $(BIN) ./cmd/weft
 
 static: ## build bin/weft without cgo: runs on any Linux, has no RDMA hardware
@@ -32,7 +33,7 @@ static: ## build bin/weft without cgo: runs on any Linux, has no RDMA hardware
 run: build ## show it: the demonstration, with nothing to set up
 	$(BIN) demo
 
-test: ## what continuous integration runs: vet, all tests, the race detector
+test: ## what continuous integration runs: vet, all tests, the race detector, test-roce
 	$(GO) vet ./...
 	$(GO) test -timeout $(TIMEOUT) ./...
 	@scripts/need gcc gcc libc6-dev

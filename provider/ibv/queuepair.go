@@ -1,10 +1,9 @@
 package ibv
 
 import (
-	"crypto/rand"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
@@ -16,8 +15,8 @@ import (
 
 // queuePair is one end of a reliable connection.
 //
-// The device flushes what it was given when it goes to the error state. What is posted afterwards never reaches it: rxe would not flush it.
-// It waits behind the device's, and is flushed here when the device has flushed the last of its own.
+// The device flushes what it was given when it goes to the error state. What is posted afterwards never reaches it: rxe would not flush a
+// receive. It waits behind the device's, and is flushed here when the device has flushed the last of its own.
 type queuePair struct {
 	domain           *domain
 	queue            *completionQueue
@@ -107,10 +106,8 @@ func (q *queuePair) becomeNew() error {
 		return err
 	}
 	q.checked = q.access
-	var random [12]byte
-	_, _ = rand.Read(random[:]) // it never fails
-	q.psn = binary.NativeEndian.Uint32(random[:]) & bits24
-	q.name = binary.NativeEndian.Uint64(random[4:]) | 1 // 0 is nobody's
+	q.psn = rand.Uint32N(bits24 + 1)
+	q.name = uint64(presence.NewName())
 	q.state, q.verdict, q.drainedBy, q.goneBy = driver.New, 0, 0, 0
 	q.queue.device.office.Register(presence.Name(q.name))
 	return nil
@@ -126,7 +123,7 @@ func (q *queuePair) Address() driver.Address {
 	d := q.queue.device
 	e := Endpoint{Ethernet: d.port.Ethernet, MTU: uint8(d.port.MTU), Reads: uint8(d.reads), LID: d.port.LID, Pair: q.native.Number, PSN: q.psn,
 		Name: q.name, Watch: d.office.Port()}
-	for _, g := range d.choice.GIDs[:min(len(d.choice.GIDs), maxGIDs)] {
+	for _, g := range d.gids() {
 		e.GIDs = append(e.GIDs, gidOf(g))
 	}
 	return e.Address()
