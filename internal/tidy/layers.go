@@ -71,8 +71,8 @@ var layers = []layer{
 		reason:   "a loop runs on any provider and knows no protocol",
 	},
 	{
-		packages: words("endpoint connect"),
-		may:      words(below),
+		packages: words("endpoint connect connect/mesh"),
+		may:      words(below, "connect"),
 		reason:   "they arrange queue pairs for protocols, and know none of them",
 	},
 	{
@@ -82,14 +82,19 @@ var layers = []layer{
 		reason:   "a protocol sees work, completions and its own memory: only then does the simulator prove something",
 	},
 	{
+		packages: words("rdmc/muster"),
+		may:      words(below, "connect connect/mesh rdmc rdmc/schedule"),
+		reason:   "it brings the members of groups together, out of band",
+	},
+	{
 		packages: words("push kv"),
-		may: words(below, "endpoint connect quorum rdmc rdmc/schedule ripc mu bcast swarm",
+		may: words(below, "endpoint connect/... connect quorum rdmc rdmc/muster rdmc/schedule ripc mu bcast swarm",
 			"github.com/zeebo/blake3 github.com/klauspost/compress/..."),
 		reason: "services join protocols, and leave the choice of a provider to the command",
 	},
 	{
 		packages: words("agent"),
-		may: words(below, "endpoint connect rdmc rdmc/schedule ripc push kv",
+		may: words(below, "endpoint connect/... connect rdmc rdmc/muster rdmc/schedule ripc push kv",
 			"github.com/prometheus/client_golang/... github.com/hashicorp/memberlist"),
 		reason: "the daemon joins services, and leaves the choice of a provider to the command",
 	},
@@ -107,8 +112,8 @@ var layers = []layer{
 
 // forTests is what test files may import beside what their package may: tests stand on top of everything but the
 // programs. What is closed to a package of the standard library is open to its tests.
-var forTests = words("verbs/... clock internal/... loop provider/... simtest/... connect",
-	"quorum rdmc/schedule breakdown",
+var forTests = words("verbs/... clock internal/... loop provider/... simtest/... connect connect/...",
+	"quorum rdmc/... breakdown",
 	"go.uber.org/goleak pgregory.net/rapid github.com/anishathalye/porcupine github.com/rogpeppe/go-internal/...",
 	"github.com/redis/go-redis/... github.com/redis/rueidis golang.org/x/net/nettest golang.org/x/sys/...")
 
