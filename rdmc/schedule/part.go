@@ -44,6 +44,8 @@ func newPattern(config Config, rank int) pattern {
 
 func newPlain(config Config, rank int) pattern {
 	switch config.Algorithm {
+	case Circulant:
+		return newCirculant(config.Members, rank)
 	case Chain:
 		return chain{members: config.Members, rank: rank}
 	case Tree:

@@ -83,6 +83,10 @@ func TestPipeline(t *testing.T) {
 	exhaust(t, Config{Algorithm: Pipeline}, optimal(func(int) int { return 1 }))
 }
 
+func TestCirculant(t *testing.T) {
+	exhaust(t, Config{Algorithm: Circulant}, optimal(func(n int) int { return ceilLog2(n) - 1 }))
+}
+
 func TestChain(t *testing.T) {
 	exhaust(t, Config{Algorithm: Chain}, takes(func(n, k int) int { return k + n - 2 }))
 }
