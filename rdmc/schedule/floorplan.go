@@ -5,6 +5,8 @@ type floorplan struct {
 	racks [][]int // the ranks in each rack, ascending; the root's rack comes first, then by their lowest rank
 	rack  []int   // by rank: index of its rack
 	seat  []int   // by rank: its index there
+
+	smallest int // how many members the smallest rack has
 }
 
 func newFloorplan(racks []int) *floorplan {
@@ -20,28 +22,20 @@ func newFloorplan(racks []int) *floorplan {
 		f.rack[rank], f.seat[rank] = i, len(f.racks[i])
 		f.racks[i] = append(f.racks[i], rank)
 	}
+	f.smallest = len(racks)
+	for _, members := range f.racks {
+		f.smallest = min(f.smallest, len(members))
+	}
 	return f
 }
 
-// smallest is the size of the smallest rack.
-func (f *floorplan) smallest() int {
-	size := len(f.rack)
-	for _, members := range f.racks {
-		size = min(size, len(members))
-	}
-	return size
+// leader is the member of a rack that leads a stripe.
+func (f *floorplan) leader(rack, stripe int) int {
+	members := f.racks[rack]
+	return members[stripe%len(members)]
 }
 
-// leaders are the members of each rack that lead a stripe.
-func (f *floorplan) leaders(stripe int) []int {
-	ranks := make([]int, len(f.racks))
-	for i, members := range f.racks {
-		ranks[i] = members[stripe%len(members)]
-	}
-	return ranks
-}
-
-// source is the seat in a rack from which a stripe flows into it: the leader's, but in the root's rack the root's.
+// source is the seat from which a stripe flows into a rack: the leader's, but in the root's rack the root's.
 func (f *floorplan) source(rack, stripe int) int {
 	if rack == 0 {
 		return 0
@@ -49,15 +43,14 @@ func (f *floorplan) source(rack, stripe int) int {
 	return stripe % len(f.racks[rack])
 }
 
-// inRack are the members of a rack in the order of a stripe's pipeline: the source first.
-func (f *floorplan) inRack(rack, stripe int) []int {
-	members, source := f.racks[rack], f.source(rack, stripe)
-	ranks := make([]int, 0, len(members))
-	return append(append(ranks, members[source:]...), members[:source]...)
-}
-
-// position is the place of a seat in that order.
+// position is the place of a seat in a stripe's pipeline in the rack, which begins at the source.
 func (f *floorplan) position(rack, seat, stripe int) int {
 	size := len(f.racks[rack])
 	return (seat + size - f.source(rack, stripe)) % size
+}
+
+// occupant is the member with a position there.
+func (f *floorplan) occupant(rack, position, stripe int) int {
+	members := f.racks[rack]
+	return members[(position+f.source(rack, stripe))%len(members)]
 }

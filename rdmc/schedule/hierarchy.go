@@ -25,15 +25,16 @@ func leadingChain(members, rank int) flow    { return chain{members: members, ra
 func leadingPipeline(members, rank int) flow { return newPipeline(members, rank) }
 
 func newHierarchy(f *floorplan, lead leading, stripes, rank int) *hierarchy {
-	h := &hierarchy{crossings: (stripes + f.smallest() - 1) / f.smallest()}
+	h := &hierarchy{crossings: (stripes + f.smallest - 1) / f.smallest}
 	h.slots = make([]level, h.crossings+stripes)
+	rack := f.rack[rank]
 	for i := range stripes {
 		s := stripe{f, lead, i, stripes}
-		if leaders := s.leaders(f.rack[rank]); leaders.ranks[f.rack[rank]] == rank {
-			h.slots[h.crossing(f, i)] = leaders
+		if f.leader(rack, i) == rank {
+			h.slots[h.crossing(f, i)] = s.leaders(rack)
 		}
-		if len(f.racks[f.rack[rank]]) > 1 {
-			h.slots[h.crossings+i] = s.inRack(f.rack[rank], f.seat[rank])
+		if len(f.racks[rack]) > 1 {
+			h.slots[h.crossings+i] = s.inRack(rack, f.seat[rank])
 		}
 		h.tails = append(h.tails, h.tail(s))
 	}
@@ -42,7 +43,7 @@ func newHierarchy(f *floorplan, lead leading, stripes, rank int) *hierarchy {
 
 // crossing is the step of a period in which leaders of a stripe send to each other. So many consecutive stripes as the
 // smallest rack has members have different leaders in every rack.
-func (h *hierarchy) crossing(f *floorplan, stripe int) int { return stripe / f.smallest() }
+func (h *hierarchy) crossing(f *floorplan, stripe int) int { return stripe / f.smallest }
 
 // tail is the end of the level that ends last.
 func (h *hierarchy) tail(s stripe) int {
@@ -86,7 +87,7 @@ func (h *hierarchy) peers() []int {
 	var peers []int
 	for i := range h.slots {
 		if l := &h.slots[i]; l.flow != nil {
-			peers = append(peers, l.named(l.peers())...)
+			peers = append(peers, l.ranks(l.peers())...)
 		}
 	}
 	slices.Sort(peers)
@@ -100,7 +101,7 @@ func (h *hierarchy) announced() bool { return len(h.tails) > 1 }
 func (h *hierarchy) herald() (int, bool) {
 	for _, l := range h.first() {
 		if peer, ok := l.herald(); ok {
-			return l.ranks[peer], true
+			return l.rank(peer), true
 		}
 	}
 	return 0, false
@@ -109,7 +110,7 @@ func (h *hierarchy) herald() (int, bool) {
 func (h *hierarchy) heirs() []int {
 	var heirs []int
 	for _, l := range h.first() {
-		heirs = append(heirs, l.named(l.flow.heirs())...)
+		heirs = append(heirs, l.ranks(l.heirs())...)
 	}
 	return heirs
 }
@@ -118,7 +119,7 @@ func (h *hierarchy) heirs() []int {
 func (h *hierarchy) first() []level {
 	var levels []level
 	for _, l := range []level{h.slots[0], h.slots[h.crossings]} {
-		if l.flow != nil && l.stripe == 0 {
+		if l.flow != nil && l.stripe.number == 0 {
 			levels = append(levels, l)
 		}
 	}

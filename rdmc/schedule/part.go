@@ -69,7 +69,7 @@ func newRacked(config Config, rank int) pattern {
 	case len(f.racks) == config.Members:
 		return newStriped(lead(config.Members, rank), config.Stripes)
 	case config.Algorithm == RackStripes && config.Stripes == 0:
-		return newHierarchy(f, lead, min(f.smallest(), defaultRackStripes), rank)
+		return newHierarchy(f, lead, min(f.smallest, defaultRackStripes), rank)
 	case config.Algorithm == RackStripes:
 		return newHierarchy(f, lead, config.Stripes, rank)
 	default:

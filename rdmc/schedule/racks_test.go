@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 )
 
@@ -59,29 +60,84 @@ func (c *cluster) crossings() int {
 // TestRacks runs all layouts with all algorithms for racks, striped as well.
 func TestRacks(t *testing.T) {
 	for name, racks := range layouts() {
-		others := len(newFloorplan(racks).racks) - 1
 		for _, algorithm := range []Algorithm{RackChain, RackPipeline, RackStripes} {
-			for _, stripes := range []int{0, 2, 3, 5} {
+			for _, stripes := range []int{0, 1, 2, 3, 5} {
 				config := Config{Algorithm: algorithm, Members: len(racks), Racks: racks, Stripes: stripes}
-				c := newCluster(t, config)
-				if err := c.checkPeers(); err != nil {
+				if err := runRacks(newCluster(t, config)); err != nil {
 					t.Fatalf("%s, %v, %d stripes: %v", name, algorithm, stripes, err)
 				}
-				for _, blocks := range []int{1, 2, 3, 4, 7, 10, 21} {
-					if err := c.run(blocks); err != nil {
-						t.Fatalf("%s, %v, %d stripes, %d blocks: %v", name, algorithm, stripes, blocks, err)
-					}
-					_, last := c.span()
-					if last != c.plans[0].Steps()-1 {
-						t.Errorf("%s, %v, %d stripes, %d blocks: complete after %d steps of %d",
-							name, algorithm, stripes, blocks, last+1, c.plans[0].Steps())
-					}
-					if crossed := c.crossings(); crossed != others*blocks {
-						t.Errorf("%s, %v, %d stripes: %d blocks cross racks %d times, not %d",
-							name, algorithm, stripes, blocks, crossed, others*blocks)
-					}
+			}
+		}
+	}
+}
+
+func runRacks(c *cluster) error {
+	if err := c.checkPeers(); err != nil {
+		return err
+	}
+	others := len(newFloorplan(c.config.Racks).racks) - 1
+	for _, blocks := range []int{1, 2, 3, 4, 7, 10, 21} {
+		err := c.run(blocks)
+		if err == nil {
+			err = complete(c, blocks)
+		}
+		if crossed := c.crossings(); err == nil && crossed != others*blocks {
+			err = fmt.Errorf("blocks cross racks %d times, not %d", crossed, others*blocks)
+		}
+		if err != nil {
+			return fmt.Errorf("%d blocks: %w", blocks, err)
+		}
+	}
+	return nil
+}
+
+// TestRackSteps: the formulas of the doc comments, for equal racks.
+func TestRackSteps(t *testing.T) {
+	for _, shape := range [][2]int{{2, 2}, {8, 8}, {4, 16}, {5, 7}, {3, 2}} {
+		count, size := shape[0], shape[1]
+		c, s := ceilLog2(count), ceilLog2(size)
+		layout := racks(count*size, func(rank int) int { return rank / size })
+		for _, blocks := range []int{2, 4, 40} {
+			check := func(algorithm Algorithm, stripes, want int) {
+				t.Helper()
+				part, err := New(Config{algorithm, len(layout), layout, stripes}, 1)
+				if err != nil || part.Plan(blocks).Steps() != want {
+					t.Errorf("%d racks of %d, %v: %d steps, not %d; %v", count, size, algorithm, part.Plan(blocks).Steps(), want, err)
 				}
 			}
+			check(RackChain, 1, 2*(blocks+count+s-3))
+			check(RackPipeline, 1, 2*(blocks+c+s-2))
+			check(RackStripes, 2, 3*(blocks/2+c+2*s-2))
+		}
+	}
+}
+
+// TestRackLoad: a leader sends 1 + 1/stripes blocks for each block of the message. What comes on top does not grow with
+// the message: sources of pipelines send their last block once for each further dimension.
+func TestRackLoad(t *testing.T) {
+	const blocks = 120
+	layout := racks(40, func(rank int) int { return rank % 5 })
+	for _, stripes := range []int{1, 2, 4, 8} {
+		sent := slices.Max(sends(t, Config{RackStripes, len(layout), layout, stripes}, blocks))
+		again := stripes*(ceilLog2(8)-1) + ceilLog2(5) - 1
+		if limit := blocks + blocks/stripes + again; sent > limit {
+			t.Errorf("%d stripes: somebody sends %d blocks, not %d", stripes, sent, limit)
+		}
+	}
+}
+
+// TestRacksThatAreNone: one rack, and a rack for each, are the plain algorithms.
+func TestRacksThatAreNone(t *testing.T) {
+	one, each := make([]int, 13), racks(13, func(rank int) int { return rank })
+	for _, same := range [][2]Config{
+		{{RackChain, 13, one, 0}, {Pipeline, 13, nil, 0}},
+		{{RackStripes, 13, one, 3}, {Pipeline, 13, nil, 3}},
+		{{RackChain, 13, each, 2}, {Chain, 13, nil, 2}},
+		{{RackPipeline, 13, each, 0}, {Pipeline, 13, nil, 0}},
+		{{RackStripes, 13, each, 0}, {Pipeline, 13, nil, 0}},
+	} {
+		if got, want := edges(t, same[0], 9), edges(t, same[1], 9); !slices.EqualFunc(got, want, slices.Equal) {
+			t.Errorf("%+v differs from %+v", same[0], same[1])
 		}
 	}
 }
