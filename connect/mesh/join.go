@@ -66,7 +66,7 @@ func within(ctx context.Context) time.Duration {
 	if left > time.Second {
 		return left.Round(100 * time.Millisecond)
 	}
-	return left.Round(time.Millisecond)
+	return left.Round(10 * time.Millisecond)
 }
 
 // pause waits, or returns why the context ended.
