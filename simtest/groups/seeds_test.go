@@ -80,15 +80,16 @@ func (t *tally) add(u *tally) {
 // scenario is a random cluster with random groups, and what happens to it.
 type scenario struct {
 	tally
-	random  *rand.Rand
-	config  Config
-	specs   []Spec
-	sizes   [][]uint64      // of the messages, by group
-	spread  []time.Duration // between messages, by group
-	victims []int           // nodes that crash, or are cut off
-	cut     bool            // they are cut off, all together
-	fault   time.Duration   // after the first Send
-	slow    float64         // factor of node 0's rate; 1: as fast as the others
+	random   *rand.Rand
+	config   Config
+	specs    []Spec
+	sizes    [][]uint64      // of the messages, by group
+	spread   []time.Duration // between messages, by group
+	victims  []int           // nodes that crash, or are cut off
+	cut      bool            // they are cut off, all together
+	fault    time.Duration   // after the first Send
+	arrivals int             // or, if not negative, when so many blocks have arrived
+	slow     float64         // factor of node 0's rate; 1: as fast as the others
 
 	cluster *Cluster
 	groups  []*Group
@@ -96,7 +97,7 @@ type scenario struct {
 }
 
 func newScenario(seed uint64) *scenario {
-	s := &scenario{random: rand.New(rand.NewPCG(seed, 5)), slow: 1}
+	s := &scenario{random: rand.New(rand.NewPCG(seed, 5)), slow: 1, arrivals: -1}
 	nodes := 1 + s.random.IntN(12)
 	switch s.random.IntN(50) {
 	case 0:
@@ -252,10 +253,16 @@ func (s *scenario) start() error {
 			c.Fabric.At(now.Add(time.Duration(j)*s.spread[i]), func() { g.Send(size) })
 		}
 	}
-	if s.victims != nil {
-		c.Fabric.At(now.Add(s.fault), s.strike)
+	if s.victims == nil {
+		return nil
 	}
-	return nil
+	if s.arrivals < 0 {
+		c.Fabric.At(now.Add(s.fault), s.strike)
+		return nil
+	}
+	err := c.RunUntil(func() bool { return c.Received >= s.arrivals }, finish)
+	s.strike()
+	return err
 }
 
 func (s *scenario) all(is func(*Group) bool) func() bool {
