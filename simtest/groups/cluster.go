@@ -3,6 +3,7 @@ package groups
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/loop"
@@ -146,29 +147,29 @@ func (c *Cluster) expect(err error) {
 
 // Close frees everything, groups first, without a word to anybody.
 func (c *Cluster) Close() error {
-	var failed error
+	var failed []error
 	for _, g := range c.groups {
-		failed = errors.Join(failed, g.discard())
+		failed = append(failed, g.discard()...)
 	}
 	for _, s := range c.streams {
-		failed = errors.Join(failed, s.close())
+		failed = append(failed, s.close()...)
 	}
 	for _, n := range c.Nodes {
-		failed = errors.Join(failed, n.close())
+		failed = append(failed, n.close()...)
 	}
-	return failed
+	// What belongs to a crashed node says so, and is closed all the same.
+	return errors.Join(slices.DeleteFunc(failed, func(err error) bool { return errors.Is(err, sim.ErrCrashed) })...)
 }
 
-func (n *Node) close() error {
-	var failed error
+func (n *Node) close() (failed []error) {
 	if n.Loop != nil {
-		failed = n.Loop.Close()
+		failed = append(failed, n.Loop.Close())
 	}
 	if n.queue != nil {
-		failed = errors.Join(failed, n.queue.Close())
+		failed = append(failed, n.queue.Close())
 	}
 	if n.domain != nil {
-		failed = errors.Join(failed, n.domain.Close())
+		failed = append(failed, n.domain.Close())
 	}
-	return errors.Join(failed, n.device.Close())
+	return append(failed, n.device.Close())
 }

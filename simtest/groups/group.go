@@ -220,14 +220,13 @@ func (g *Group) Close() error {
 const closeLimit = 10 * time.Second
 
 // discard frees what is left, whatever state it is in.
-func (g *Group) discard() error {
-	var failed error
+func (g *Group) discard() (failed []error) {
 	for _, m := range g.Members {
 		if m.End != nil {
 			m.End.Discard()
 		}
 		if m.store != nil {
-			failed = errors.Join(failed, m.store.memory.Close())
+			failed = append(failed, m.store.memory.Close())
 		}
 	}
 	return failed

@@ -2,7 +2,6 @@ package groups
 
 import (
 	"bytes"
-	"errors"
 
 	"github.com/weft-fabric/weft/rdmc"
 	"github.com/weft-fabric/weft/rdmc/schedule"
@@ -113,15 +112,13 @@ func (h *held) changed() bool {
 }
 
 // close frees the memory of all messages.
-func (s *stream) close() error {
-	var failed error
+func (s *stream) close() (failed []error) {
 	for _, r := range s.replicas {
 		for _, h := range r.held {
 			if h.memory != nil {
-				failed = errors.Join(failed, h.memory.Close())
+				failed = append(failed, h.memory.Close())
 			}
 		}
 	}
-	s.replicas = map[*Node]*replica{}
 	return failed
 }
