@@ -61,7 +61,8 @@ func cosmosGroupsOf(t *testing.T, c *Cluster, algorithm schedule.Algorithm) []*G
 	for i := 1; i <= cosmosReplicas; i++ {
 		for j := i + 1; j <= cosmosReplicas; j++ {
 			for k := j + 1; k <= cosmosReplicas; k++ {
-				g, err := c.Group(Spec{Config: rdmc.Config{Algorithm: algorithm}, Nodes: []int{0, i, j, k}, Blockwise: true, Phantom: true})
+				g, err := c.Group(Spec{Config: rdmc.Config{Algorithm: algorithm, Phantom: true}, Nodes: []int{0, i, j, k},
+					Blockwise: true, Window: 256 + manyBlocks})
 				check(t, err)
 				groups = append(groups, g)
 			}

@@ -26,6 +26,7 @@ type experiment struct {
 	block     int // bytes; 0: 1 MiB
 	stripes   int
 	credits   int
+	sends     int
 	size      uint64
 	offload   bool
 	prepare   func(*Cluster) // what happens to the cluster before the message is sent
@@ -41,8 +42,14 @@ type result struct {
 func (r result) skew() time.Duration { return r.last - r.first }
 
 func (e experiment) spec() Spec {
-	spec := Spec{Blockwise: true, Phantom: true, Config: rdmc.Config{Algorithm: e.algorithm, BlockSize: e.block,
-		Stripes: e.stripes, Credits: e.credits, Offload: e.offload}}
+	if e.block == 0 {
+		e.block = mib
+	}
+	spec := Spec{Blockwise: true, Config: rdmc.Config{Algorithm: e.algorithm, BlockSize: e.block,
+		Stripes: e.stripes, Credits: e.credits, Sends: e.sends, Offload: e.offload, Phantom: true}}
+	if e.algorithm > schedule.Chain || e.offload {
+		spec.Window = rdmc.Message{Size: e.size, BlockSize: spec.BlockSize}.Blocks() + manyBlocks
+	}
 	for i := range e.members {
 		spec.Nodes = append(spec.Nodes, i)
 		if e.algorithm.Racks() {

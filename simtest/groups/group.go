@@ -8,15 +8,15 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/rdmc"
+	"github.com/weft-fabric/weft/rdmc/schedule"
 )
 
 // Spec describes a group on a cluster.
 type Spec struct {
-	rdmc.Config       // but for Members, Self, Store and the calls, which Group sets
+	rdmc.Config       // but for Members, Self, Store and the calls, which are set for each member
 	Nodes       []int // of the cluster; the first is the root
 
 	Blockwise bool // memory is given by block, from a Store; else for whole messages
-	Phantom   bool // the bytes are not there, only where they come from; needs Blockwise
 	Window    int  // blocks that the Store has memory for; 0: what should be enough
 
 	// Wait says how long a member takes to give memory or to accept a block; nil: no time.
@@ -123,10 +123,14 @@ func (g *Group) blockSize() int {
 	return g.Spec.BlockSize
 }
 
-// window is how many blocks the documentation of rdmc.Store says are enough.
+// window is how many blocks a Store has memory for: for some patterns, what the documentation of rdmc.Store says is
+// enough; members of the others may need all blocks of a message.
 func (g *Group) window() int {
-	if g.Spec.Window > 0 {
+	switch {
+	case g.Spec.Window > 0:
 		return g.Spec.Window
+	case g.Spec.Offload || g.Spec.Stripes > 1 || g.Spec.Algorithm > schedule.Chain:
+		return manyBlocks
 	}
 	credits := g.Spec.Credits
 	if credits == 0 {
@@ -134,6 +138,8 @@ func (g *Group) window() int {
 	}
 	return bits.Len(uint(len(g.Members)-1)) + credits + 1
 }
+
+const manyBlocks = 80
 
 // wait is how long a member takes for something, by chance.
 func (g *Group) wait() time.Duration {

@@ -42,6 +42,7 @@ func (m *Member) holdings() map[uint64]schedule.Set {
 	for _, holding := range m.End.Holdings() {
 		m.checkMessage(holding.Message)
 		h := m.replica.message(holding.Message)
+		m.keep(h, holding)
 		for block := range holding.Blocks() {
 			if holding.Have.Has(block) && !h.holds(block) {
 				m.problem("says that it holds block %d of message %d", block, h.Number)
@@ -50,6 +51,18 @@ func (m *Member) holdings() map[uint64]schedule.Set {
 		sets[h.Number] = holding.Have
 	}
 	return sets
+}
+
+// keep copies a message of one block, which lies in a buffer of the group's.
+func (m *Member) keep(h *held, holding rdmc.Holding) {
+	if m.store != nil || holding.Blocks() > 1 || h.Size == 0 || !holding.Have.Has(0) {
+		return
+	}
+	place, err := m.replica.place(h)
+	m.expect(err)
+	if place.Memory != holding.Memory {
+		copy(place.Memory.Bytes(), holding.Memory.Bytes()[holding.Offset:holding.Offset+h.Size])
+	}
 }
 
 // succeed makes the group that finishes what holders, by rank, have pieces of.
