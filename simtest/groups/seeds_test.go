@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -383,6 +384,7 @@ func (s *scenario) stuck() string {
 func (s *scenario) repair() error {
 	s.cluster.Fabric.Heal()
 	before, lacking := s.cluster.Received, 0
+	s.groups = slices.DeleteFunc(s.groups, func(g *Group) bool { return len(g.Members) == 1 && g.Members[0].Node.Crashed })
 	for i, g := range s.groups {
 		if !s.hit(g) {
 			continue
@@ -403,8 +405,8 @@ func (s *scenario) repair() error {
 	if got := s.cluster.Received - before; got != lacking {
 		return fmt.Errorf("%d blocks came in the repair, and %d lacked", got, lacking)
 	}
-	for i, g := range s.groups {
-		g.Send(s.sizes[i][0])
+	for _, g := range s.groups {
+		g.Send(uint64(g.Spec.BlockSize * 3))
 	}
 	if err := s.cluster.RunUntil(s.all((*Group).Done), finish); err != nil {
 		return fmt.Errorf("after the repair: %w: %s", err, s.stuck())
