@@ -101,13 +101,13 @@ func (g *Group) names() []string {
 
 // connect does what package muster does between processes.
 func (g *Group) connect() error {
+	description := g.Members[0].End.Description()
 	for _, m := range g.Members {
+		if err := m.End.Agrees(0, description); err != nil {
+			return err
+		}
 		for _, peer := range m.End.Peers() {
-			end := g.Members[peer].End
-			if err := m.End.Agrees(peer, end.Description()); err != nil {
-				return err
-			}
-			if err := m.End.Connect(peer, end.Addresses(m.Rank)); err != nil {
+			if err := m.End.Connect(peer, g.Members[peer].End.Addresses(m.Rank)); err != nil {
 				return err
 			}
 		}
