@@ -12,7 +12,7 @@ import (
 // Limits of a group.
 const (
 	MaxQueued = 64      // messages that wait to be sent
-	MaxBlocks = 1 << 28 // of a message: 256 TiB in blocks of 1 MiB
+	MaxBlocks = 1 << 26 // of a message: 64 TiB in blocks of 1 MiB
 	MaxWindow = 1 << 10 // Credits, and Sends
 	maxName   = 255     // bytes of a group's or member's name
 	maxActive = 4       // messages under way: one drains while the next one starts
