@@ -95,6 +95,41 @@ func TestStepsTakeABlocksTime(t *testing.T) {
 	}
 }
 
+// Where latency shows, in blocks of 64 KiB at 100 Gbit/s, two stripes hide some of it (research 2.4).
+func TestStripesHideLatency(t *testing.T) {
+	e := experiment{members: 16, block: 64 * kib, size: 32 * mib, stripes: 1}
+	one := e.run(t).last
+	e.stripes = 2
+	two := e.run(t).last
+	t.Logf("32 MiB to 16 in blocks of 64 KiB: one stripe %v, two %v; a link needs %v", one, two, lineTime(e.size, fractus))
+	if ratio(two, one) > 0.9 {
+		t.Errorf("two stripes take %.3f of the time of one", ratio(two, one))
+	}
+}
+
+// Figure 6: larger blocks move faster, until they are so large that the pipeline has too few of them.
+func TestFigure6BlockSize(t *testing.T) {
+	best := map[uint64]int{}
+	for _, size := range []uint64{mib, 16 * mib, 128 * mib} {
+		fastest := time.Hour
+		for block := 16 * kib; block <= int(size); block *= 4 {
+			r := experiment{members: 4, block: block, size: size}.run(t)
+			t.Logf("%d MiB in blocks of %d KiB: %.1f Gbit/s", size/mib, block/kib, float64(size)*8/r.last.Seconds()/1e9)
+			if r.last < fastest {
+				fastest, best[size] = r.last, block
+			}
+		}
+	}
+	for size, block := range best {
+		if block == 16*kib || block == int(size) {
+			t.Errorf("%d MiB is fastest in blocks of %d KiB, the end of the scale", size/mib, block/kib)
+		}
+	}
+	if best[128*mib] <= best[mib] {
+		t.Errorf("the best block of 128 MiB, %d KiB, is not larger than that of 1 MiB, %d KiB", best[128*mib]/kib, best[mib]/kib)
+	}
+}
+
 // Figure 10a: with every member a sender, in as many groups of the same members, the aggregate comes close to what the
 // NICs can carry: each has to take in what the others send.
 func TestFigure10AllSenders(t *testing.T) {

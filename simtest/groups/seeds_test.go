@@ -90,6 +90,7 @@ type scenario struct {
 	cut      bool            // they are cut off, all together
 	fault    time.Duration   // after the first Send
 	arrivals int             // or, if not negative, when so many blocks have arrived
+	early    bool            // or while the groups are being formed
 	slow     float64         // factor of node 0's rate; 1: as fast as the others
 
 	cluster *Cluster
@@ -189,9 +190,13 @@ func (s *scenario) addFault(nodes int) {
 		s.cut = true
 		s.victims = s.random.Perm(nodes)[:1+s.random.IntN(nodes-1)]
 	}
+	s.early = s.chance(12)
 	longest := 20_000 // ns; a short transfer, or long after one
 	if s.chance(2) {
 		longest = 200_000
+	}
+	if s.early {
+		longest = 3000
 	}
 	s.fault = time.Duration(s.random.IntN(longest))
 }
@@ -201,7 +206,8 @@ func (s *scenario) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d nodes, fabric %+v, node 0 at %g of its rate", s.config.Nodes, s.config.Fabric, s.slow)
 	if s.victims != nil {
-		fmt.Fprintf(&b, ", %v after the start: nodes %v crash (cut off: %t)", s.fault, s.victims, s.cut)
+		fmt.Fprintf(&b, ", %v after the start: nodes %v crash (cut off: %t, while groups form: %t)", s.fault, s.victims, s.cut,
+			s.early)
 	}
 	for i, spec := range s.specs {
 		fmt.Fprintf(&b, "\ngroup g%d: %v of nodes %v, racks %v, stripes %d, credits %d, sends %d, blocks of %d, by block %t, gate %t, "+
@@ -245,16 +251,23 @@ func (s *scenario) start() error {
 		}
 		s.groups = append(s.groups, g)
 	}
-	if err := c.RunUntil(s.all((*Group).Ready), finish); err != nil {
+	if s.early {
+		c.Fabric.At(c.Fabric.Now().Add(s.fault), s.strike)
+	}
+	formed := func(g *Group) bool { return g.Ready() || s.hit(g) && g.Failed() }
+	if err := c.RunUntil(s.all(formed), finish); err != nil {
 		return fmt.Errorf("the groups do not become ready: %w", err)
 	}
 	now := c.Fabric.Now()
 	for i, g := range s.groups {
+		if g.Failed() {
+			continue
+		}
 		for j, size := range s.sizes[i] {
 			c.Fabric.At(now.Add(time.Duration(j)*s.spread[i]), func() { g.Send(size) })
 		}
 	}
-	if s.victims == nil {
+	if s.victims == nil || s.early {
 		return nil
 	}
 	if s.arrivals < 0 {
