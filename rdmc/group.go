@@ -104,9 +104,6 @@ func (g *Group) plan(limits verbs.Limits) error {
 	if err == nil {
 		err = c.validateFor(limits)
 	}
-	if err == nil {
-		err = c.validateUnfinished()
-	}
 	if err != nil {
 		return err
 	}
@@ -160,9 +157,6 @@ func CompletionRoom(config Config) (int, error) {
 	part, err := schedule.New(config.shape(), config.Self)
 	if err != nil {
 		return 0, config.wrong("%v", err)
-	}
-	if err := config.validateUnfinished(); err != nil {
-		return 0, err
 	}
 	repairs, err := config.repairs()
 	if err != nil {
@@ -234,6 +228,7 @@ func (g *Group) becomeReady() {
 	if g.config.Ready != nil {
 		g.config.Ready()
 	}
+	g.placeUnfinished()
 }
 
 // Step implements loop.Machine. It is called by the loop only.

@@ -109,7 +109,7 @@ func (m *member) open(t testing.TB, device driver.Device, config Config, memory 
 	check(t, err)
 	room, err := CompletionRoom(config)
 	check(t, err)
-	m.queue, err = m.device.NewCompletionQueue(max(room, 1))
+	m.queue, err = m.device.NewCompletionQueue(max(4*room, 500))
 	check(t, err)
 	m.loop, err = loop.New(loop.Config{Completions: m.queue})
 	check(t, err)

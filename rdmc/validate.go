@@ -103,30 +103,6 @@ func (c *Config) validateFor(limits verbs.Limits) error {
 	return nil
 }
 
-// validateUnfinished looks at what an earlier group left.
-func (c *Config) validateUnfinished() error {
-	for i := range c.Unfinished {
-		u := &c.Unfinished[i]
-		if i > 0 && u.Number <= c.Unfinished[i-1].Number {
-			return c.wrong("unfinished message %d stands behind message %d", u.Number, c.Unfinished[i-1].Number)
-		}
-		if u.BlockSize != c.BlockSize || len(u.Have) != len(c.Members) {
-			return c.wrong("unfinished message %d has block size %d and %d sets, the group %d and %d members", u.Number,
-				u.BlockSize, len(u.Have), c.BlockSize, len(c.Members))
-		}
-		if err := c.checkSize(u.Size); err != nil {
-			return err
-		}
-		for rank := range u.Have {
-			if u.Have[rank].Len() != u.Blocks() {
-				return c.wrong("unfinished message %d: the set of member %d is for %d blocks, not %d", u.Number, rank,
-					u.Have[rank].Len(), u.Blocks())
-			}
-		}
-	}
-	return nil
-}
-
 // checkSize says whether a message may be so long.
 func (c *Config) checkSize(size uint64) error {
 	if size > c.MaxMessage || size/uint64(c.BlockSize) >= MaxBlocks {
