@@ -82,7 +82,9 @@ func (g *Group) succeed(spec Spec, holders []map[uint64]schedule.Set) (*Group, e
 		}
 		rest = append(rest, u)
 		for _, have := range u.Have {
-			heir.Lacking += have.Len() - have.Count()
+			if u.Size > 0 { // nobody can count blocks without bytes
+				heir.Lacking += have.Len() - have.Count()
+			}
 		}
 	}
 	heir.startAt(first, len(rest))

@@ -94,10 +94,10 @@ func (h *held) block(block int) piece {
 
 // holds reports whether a block is here with its right contents.
 func (h *held) holds(block int) bool {
-	if h.memory == nil {
-		return h.have.Len() > 0 && h.have.Has(block)
+	if h.have.Len() > 0 {
+		return h.have.Has(block)
 	}
-	return h.block(block).isAt(h.memory, block*h.BlockSize)
+	return h.Size == 0 || h.memory != nil && h.block(block).isAt(h.memory, block*h.BlockSize)
 }
 
 // freeze remembers what the memory holds, and changed reports whether it is something else by now.
