@@ -88,8 +88,8 @@ type Delivery struct {
 
 // Store gives memory for blocks, for messages that are too large for memory or come from elsewhere. A block's memory is
 // acquired when its receive is posted, and released when its last scheduled send has ended; in a repair, when it has
-// arrived, and loaded again for each send. ⌈log₂ members⌉ + Credits + 1 blocks at a time are enough for Pipeline, Circulant
-// and Chain, and for repairs, if they are not offloaded and have one stripe.
+// arrived, and loaded again for each send. Stripes · ⌈log₂ members⌉ + Credits + 1 blocks at a time are enough for Pipeline,
+// Circulant and Chain without Offload, and for repairs.
 type Store interface {
 	// Acquire gives memory of BlockSize bytes for a block. The first block of a message is acquired before anything is known
 	// of it, with block -1. No memory yet is false: the group asks again after Continue.

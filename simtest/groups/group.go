@@ -129,14 +129,17 @@ func (g *Group) window() int {
 	switch {
 	case g.Spec.Window > 0:
 		return g.Spec.Window
-	case g.Spec.Offload || g.Spec.Stripes > 1 || g.Spec.Algorithm > schedule.Chain:
+	case g.Spec.Offload || g.Spec.Algorithm > schedule.Chain:
 		return manyBlocks
 	}
-	credits := g.Spec.Credits
-	if credits == 0 {
-		credits = 2
+	stripes, credits := g.Spec.Stripes, g.Spec.Credits
+	if stripes == 0 {
+		stripes = 2
 	}
-	return bits.Len(uint(len(g.Members)-1)) + credits + 1
+	if credits == 0 {
+		credits = stripes
+	}
+	return stripes*bits.Len(uint(len(g.Members)-1)) + credits + 1
 }
 
 const manyBlocks = 80
