@@ -94,6 +94,7 @@ type scenario struct {
 	slow     float64         // factor of node 0's rate; 1: as fast as the others
 
 	cluster *Cluster
+	travel  *travel
 	groups  []*Group
 	faultAt clock.Time // 0: none yet
 }
@@ -219,7 +220,10 @@ func (s *scenario) String() string {
 
 // play runs the scenario to its end, and returns the hash of the trace.
 func (s *scenario) play() (hash uint64, err error) {
-	if s.cluster, err = New(s.config); err != nil {
+	s.travel = newTravel(s.config.Fabric.Jitter)
+	config := s.config
+	config.Fabric.Observe = s.travel.event
+	if s.cluster, err = New(config); err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.cluster.Close()) }()
@@ -231,6 +235,9 @@ func (s *scenario) play() (hash uint64, err error) {
 	}
 	if err == nil {
 		err = s.end()
+	}
+	if s.travel.late != "" && !s.cut {
+		err = errors.Join(err, errors.New(s.travel.late))
 	}
 	if len(s.cluster.Problems) > 0 {
 		err = errors.Join(err, errors.New(strings.Join(s.cluster.Problems, "\n")))
