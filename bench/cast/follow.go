@@ -37,8 +37,8 @@ func (f *Follower) Follow(ctx context.Context, session *connect.Session) (err er
 
 // explain says that it was the root that is gone, if it was.
 func explain(err error) error {
-	if errors.Is(err, connect.ErrPeerGone) || errors.Is(err, connect.ErrSilent) {
-		return fmt.Errorf("the root left, or died: %w", err)
+	if errors.Is(err, errGone) || errors.Is(err, errSilent) {
+		return fmt.Errorf("the root %w", err)
 	}
 	return err
 }

@@ -40,7 +40,11 @@ func (l *Leader) Lead(ctx context.Context) (report *Report, err error) {
 		return nil, err
 	}
 	for _, step := range []func() error{g.call, g.tellJob, g.gather, g.openLane, g.runs} {
-		if err := step(); err != nil {
+		err := step()
+		if ctx.Err() != nil {
+			err = ctx.Err() // whatever else that has led to
+		}
+		if err != nil {
 			return g.report, err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/connect/mesh"
 	"github.com/weft-fabric/weft/rdmc"
+	"github.com/weft-fabric/weft/rdmc/muster"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -29,6 +30,7 @@ type member struct {
 	mesh     *mesh.Mesh
 	device   *verbs.Device
 	node     *node
+	groups   []*muster.Group
 }
 
 // goodbyeTime is how long groups may take to say goodbye.
@@ -66,7 +68,7 @@ func (m *member) submit(ctx context.Context, group int) (at int64, err error) {
 	case err := <-sent:
 		return at, err
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return 0, errInterrupted
 	}
 }
 
@@ -78,7 +80,7 @@ func (m *member) await(ctx context.Context) (completion, error) {
 	case failure := <-m.node.failed:
 		return completion{}, failure
 	case <-ctx.Done():
-		return completion{}, context.Cause(ctx)
+		return completion{}, errInterrupted
 	}
 }
 
@@ -92,12 +94,20 @@ func tell(err error) word {
 	if err == nil {
 		return word{}
 	}
-	w := word{Error: err.Error()}
+	w := word{Error: said(err)}
 	var failure *rdmc.Failure
 	if errors.As(err, &failure) && failure.Rank != rdmc.Unknown {
 		w.Error, w.Blame = fmt.Sprint(failure.Cause), &failure.Rank
 	}
 	return w
+}
+
+// said is an error as it stands behind a member's name.
+func said(err error) string {
+	if errors.Is(err, errInterrupted) {
+		return errInterrupted.Error()
+	}
+	return "failed: " + err.Error()
 }
 
 // close ends everything: groups say goodbye first, for which they have a moment.

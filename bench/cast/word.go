@@ -17,7 +17,7 @@ import (
 // What a step may take: one that all come to at about the same time; one that waits for a message, whose end the group
 // itself sees to; and one whose only purpose is to tell of a failure.
 const (
-	stepTime    = 30 * time.Second
+	stepTime    = 15 * time.Second
 	messageTime = 1000 * time.Hour
 	failedTime  = 2 * time.Second
 )
@@ -80,12 +80,23 @@ func parseWord(note []byte) (w word, err error) {
 	return w, nil
 }
 
+// What happens to sessions, as it stands behind a member's name.
+var (
+	errGone   = errors.New("left, or died")
+	errSilent = errors.New("gave no sign of life")
+	// errInterrupted: somebody wanted an end.
+	errInterrupted = errors.New("was interrupted")
+)
+
 // short leaves of a session's error what people want to know: in which round of which session does not matter.
 func short(err error) error {
-	for _, known := range []error{connect.ErrPeerGone, connect.ErrSilent, context.Canceled} {
-		if errors.Is(err, known) {
-			return known
-		}
+	switch {
+	case errors.Is(err, connect.ErrPeerGone):
+		return errGone
+	case errors.Is(err, connect.ErrSilent):
+		return errSilent
+	case errors.Is(err, context.Canceled):
+		return errInterrupted
 	}
 	for inner := errors.Unwrap(err); inner != nil && errors.Is(inner, connect.ErrGaveUp) && errors.Unwrap(inner) != nil; inner = errors.Unwrap(inner) {
 		err = inner // the innermost that has words of its own

@@ -25,7 +25,10 @@ func (s *multicastSettings) lead(ctx context.Context, show *castShow, addresses 
 	var reason lastReason
 	leader := cast.Leader{End: s.end(&reason), Job: &s.job, Addresses: addresses, Timeout: s.timeout, Say: s.say, Watch: show.watch()}
 	show.report, err = leader.Lead(ctx)
-	return s.provider.explainMeeting(reason.explain(err))
+	if show.report == nil || len(show.report.Results) == 0 && show.report.Copy == nil {
+		err = reason.explain(err) // why the members could not be connected
+	}
+	return s.provider.explainMeeting(err)
 }
 
 // end is what this process brings along.
@@ -81,9 +84,11 @@ func (f *family) start(s *multicastSettings, rank int, address string) (pid int,
 	if err != nil {
 		return 0, err
 	}
+	pid = c.command.Process.Pid
+	c.what += fmt.Sprintf(" (process %d)", pid)
 	f.children = append(f.children, c)
 	go c.runWait(f.lost)
-	return c.command.Process.Pid, nil
+	return pid, nil
 }
 
 // lost hears that a child has failed. The group says better who was the first, if there is one already.

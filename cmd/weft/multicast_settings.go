@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,7 +91,7 @@ func (o *multicastOptions) checkRole(cmd *cobra.Command, s *multicastSettings) e
 	case changed("serve") && o.serve == "":
 		return errors.New("an address is empty: write host:port, unix:/path or unix:@name")
 	case !changed("serve") && !changed("members") && !changed("local"):
-		return errors.New("who are the members? Say --local N, or --serve on other hosts and --members ADDR,ADDR… here")
+		return errors.New("who are the members? Say --local N, or --serve on other hosts and --members ADDR,ADDR here")
 	case s.simulated && !changed("local"):
 		return errors.New("provider sim is within one process: it needs --local N")
 	case o.keep && o.serve == "":
@@ -191,6 +192,9 @@ func (o *multicastOptions) fillMembers(s *multicastSettings) error {
 			if address == "" || slices.Contains(s.members, address) {
 				return fmt.Errorf("--members %s: one is empty, or named twice", o.members)
 			}
+			if !o.plain && !staysHere(address) {
+				return fmt.Errorf("--members: %s is beyond this host, and nothing is encrypted: add --plain to allow it", address)
+			}
 			s.members = append(s.members, address)
 		}
 		s.job.Members = append(s.job.Members, s.members...)
@@ -202,6 +206,12 @@ func (o *multicastOptions) fillMembers(s *multicastSettings) error {
 		s.job.Members = append(s.job.Members, fmt.Sprint("node", i))
 	}
 	return s.checkMemory()
+}
+
+// staysHere reports whether an address leads to this host for certain.
+func staysHere(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return strings.HasPrefix(address, "unix:") || err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
 // checkMemory says early what would otherwise end with the kernel killing something.

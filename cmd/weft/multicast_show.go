@@ -63,17 +63,17 @@ func (c *castShow) head(r *cast.Report) {
 	if r.Stripes > 1 {
 		c.printf(" in %d stripes", r.Stripes)
 	}
-	c.printf("\n%s where %d are the least possible; times by %s\n", counted(r.Steps, "step"), r.BoundSteps, clockWords[r.Clock])
+	c.printf("\n%s, %d are the least possible; times by %s\n", counted(r.Steps, "step"), r.BoundSteps, clockWords[r.Clock])
 	if r.Phantom {
-		c.printf("memory is phantom: the origin of every byte is checked, there are no bytes\n")
+		c.printf("phantom memory: the origin of every byte is kept and checked, not the bytes\n")
 	}
 }
 
 // clockWords are the clocks, for people.
 var clockWords = map[string]string{
-	cast.ClockHost:    "this host's clock, at every member",
-	cast.ClockRoot:    "the root's clock, when reports came",
-	cast.ClockVirtual: "virtual clock",
+	cast.ClockHost:    "the clock of this host",
+	cast.ClockRoot:    "the root's clock",
+	cast.ClockVirtual: "the virtual clock",
 }
 
 // over says who the members are and what joins them.
@@ -170,7 +170,7 @@ func (c *castShow) remark() {
 	if r.Copy == nil || r.Clock != cast.ClockHost || r.Median == nil {
 		return
 	}
-	c.printf("\nOn one host %d members share %s, and the copies of all of them are\nmade by it: together they received %s.\n", len(r.Members),
+	c.printf("\nAll %d members share %s of this host: together they received %s.\n", len(r.Members),
 		counted(runtime.NumCPU(), "core"), bytesPerSecond(r.Median.Rate*float64(len(r.Members)-1)))
 }
 
