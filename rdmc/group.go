@@ -11,15 +11,15 @@ import (
 
 // state is where a group stands.
 //
-//	         all connected
-//	forming ──────────────▶ ready
-//	   │ │                  │ │
-//	   │ └─── a failure ────┤ │ Close
-//	   │                    ▼ │
-//	   │    Close        failed ──┐ Close
-//	   └──────────────────────┬───┘
-//	                          ▼      last words taken
-//	                       closing ──────────────────▶ closed
+//	         all connected         a failure
+//	forming ──────────────▶ ready ───────────▶ failed
+//	  │  │                    │                  ▲ │
+//	  │  └───── a failure ────┼──────────────────┘ │
+//	  │                       │                    │
+//	  └─────────┬─────────────┴────────────────────┘
+//	            │ Close
+//	            ▼          last words were taken
+//	         closing ─────────────────────────────▶ closed
 type state uint8
 
 const (
