@@ -202,7 +202,7 @@ func (m *meeting) runDial(member int) {
 		case hopeless(err):
 			m.cancel(gather("join", m.names, m.only(member, err)))
 			return
-		case !errors.Is(err, connect.ErrSilent):
+		case m.ctx.Err() == nil && !errors.Is(err, connect.ErrSilent):
 			m.note(member, cause(err))
 		}
 		if pause(m.ctx, again) != nil {
