@@ -1,6 +1,8 @@
 package groups
 
 import (
+	"bytes"
+
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/rdmc"
 )
@@ -151,6 +153,9 @@ func (m *Member) failed(f *rdmc.Failure) {
 	for _, h := range m.replica.held {
 		h.freeze()
 	}
+	if m.store != nil {
+		m.store.frozen = bytes.Clone(m.store.memory.Bytes())
+	}
 }
 
 // closed implements rdmc.Config.Closed.
@@ -167,6 +172,9 @@ func (m *Member) checkFrozen() {
 		if h.changed() {
 			m.problem("memory of message %d changed after Failed", h.Number)
 		}
+	}
+	if m.store != nil && !bytes.Equal(m.store.frozen, m.store.memory.Bytes()) {
+		m.problem("memory of the Store changed after Failed")
 	}
 }
 

@@ -1,8 +1,10 @@
 package groups
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/weft-fabric/weft/provider/sim"
 	"github.com/weft-fabric/weft/rdmc"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
@@ -120,7 +122,11 @@ func (g *Group) unfinished(number uint64, holders []map[uint64]schedule.Set) (u 
 
 // startAt forgets the messages that cannot be finished. Without any that can, the group begins anew, with number 0.
 func (g *Group) startAt(first uint64, unfinished int) {
-	g.stream.sizes = g.stream.sizes[:int(first)+unfinished]
+	for _, err := range g.stream.cut(first + uint64(unfinished)) {
+		if !errors.Is(err, sim.ErrCrashed) {
+			g.Cluster.expect(err)
+		}
+	}
 	g.posted = uint64(len(g.stream.sizes))
 	if unfinished == 0 {
 		g.stream = g.Cluster.newStream()

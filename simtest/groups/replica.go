@@ -111,10 +111,15 @@ func (h *held) changed() bool {
 	return h.frozen != nil && !bytes.Equal(h.frozen, h.memory.Bytes())
 }
 
-// close frees the memory of all messages.
-func (s *stream) close() (failed []error) {
+// cut forgets the messages from a number on.
+func (s *stream) cut(end uint64) (failed []error) {
+	s.sizes = s.sizes[:end]
 	for _, r := range s.replicas {
-		for _, h := range r.held {
+		for number, h := range r.held {
+			if number < end {
+				continue
+			}
+			delete(r.held, number)
 			if h.memory != nil {
 				failed = append(failed, h.memory.Close())
 			}
@@ -122,3 +127,6 @@ func (s *stream) close() (failed []error) {
 	}
 	return failed
 }
+
+// close frees the memory of all messages.
+func (s *stream) close() []error { return s.cut(0) }

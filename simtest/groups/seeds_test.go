@@ -62,6 +62,9 @@ func TestSeeds(t *testing.T) {
 		sum.add(&s.tally)
 	}
 	t.Logf("%+v", sum)
+	if count >= 100 && (sum.Failures == 0 || sum.Rescued == 0 || sum.Repaired == 0) {
+		t.Error("no crash met a message, so nothing was tested")
+	}
 }
 
 // tally is what happened, so that a test which tests nothing is seen.
@@ -91,12 +94,15 @@ type scenario struct {
 	fault    time.Duration   // after the first Send
 	arrivals int             // or, if not negative, when so many blocks have arrived
 	early    bool            // or while the groups are being formed
+	again    bool            // one more node crashes, while the others repair
 	slow     float64         // factor of node 0's rate; 1: as fast as the others
 
 	cluster *Cluster
 	travel  *travel
 	groups  []*Group
 	faultAt clock.Time // 0: none yet
+	before  int        // what Cluster.Received was when the repair began
+	lacking int        // blocks that lacked then
 }
 
 func newScenario(seed uint64) *scenario {
@@ -187,15 +193,19 @@ func (s *scenario) addFault(nodes int) {
 		return
 	}
 	s.victims = s.random.Perm(nodes)[:1]
-	if s.chance(5) {
+	switch s.random.IntN(6) {
+	case 0:
 		s.cut = true
 		s.victims = s.random.Perm(nodes)[:1+s.random.IntN(nodes-1)]
+	case 1:
+		s.victims = s.random.Perm(nodes)[:1+s.random.IntN(min(3, nodes-1))]
 	}
 	s.early = s.chance(12)
 	longest := 20_000 // ns; a short transfer, or long after one
 	if s.chance(2) {
 		longest = 200_000
 	}
+	s.again = s.chance(4)
 	if s.early {
 		longest = 3000
 	}
@@ -207,8 +217,8 @@ func (s *scenario) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%d nodes, fabric %+v, node 0 at %g of its rate", s.config.Nodes, s.config.Fabric, s.slow)
 	if s.victims != nil {
-		fmt.Fprintf(&b, ", %v after the start: nodes %v crash (cut off: %t, while groups form: %t)", s.fault, s.victims, s.cut,
-			s.early)
+		fmt.Fprintf(&b, ", %v after the start: nodes %v crash (cut off: %t, while groups form: %t, and another: %t)", s.fault,
+			s.victims, s.cut, s.early, s.again)
 	}
 	for i, spec := range s.specs {
 		fmt.Fprintf(&b, "\ngroup g%d: %v of nodes %v, racks %v, stripes %d, credits %d, sends %d, blocks of %d, by block %t, gate %t, "+
@@ -227,15 +237,7 @@ func (s *scenario) play() (hash uint64, err error) {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, s.cluster.Close()) }()
-	if err = s.start(); err == nil {
-		err = s.live()
-	}
-	if err == nil {
-		err = s.repair()
-	}
-	if err == nil {
-		err = s.end()
-	}
+	err = s.run()
 	if s.travel.late != "" && !s.cut {
 		err = errors.Join(err, errors.New(s.travel.late))
 	}
@@ -243,6 +245,20 @@ func (s *scenario) play() (hash uint64, err error) {
 		err = errors.Join(err, errors.New(strings.Join(s.cluster.Problems, "\n")))
 	}
 	return s.cluster.Fabric.TraceHash(), err
+}
+
+// run is one fault or none, perhaps another while the survivors repair what the first has left, and the end.
+func (s *scenario) run() error {
+	acts := []func() error{s.start, s.live, s.mend, s.settle, s.end}
+	if s.again {
+		acts = slices.Insert(acts, 3, s.strikeAgain, s.live, s.mend)
+	}
+	for _, act := range acts {
+		if err := act(); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // start makes the groups, and lets the sending begin.
@@ -300,13 +316,15 @@ func (s *scenario) all(is func(*Group) bool) func() bool {
 // strike lets the fault happen.
 func (s *scenario) strike() {
 	s.faultAt = s.cluster.Fabric.Now()
-	if !s.cut {
-		s.cluster.Crash(s.victims[0])
-		return
-	}
 	var names []string
 	for _, v := range s.victims {
 		names = append(names, s.cluster.Nodes[v].Name)
+		if !s.cut {
+			s.cluster.Crash(v)
+		}
+	}
+	if !s.cut {
+		return
 	}
 	s.cluster.expect(s.cluster.Fabric.Partition(names))
 }
@@ -400,11 +418,13 @@ func (s *scenario) stuck() string {
 	return b.String()
 }
 
-// repair lets the survivors of every failed group finish what was under way, and more.
-func (s *scenario) repair() error {
+// mend lets the survivors of every failed group finish what was under way.
+func (s *scenario) mend() error {
 	s.cluster.Fabric.Heal()
-	before, lacking := s.cluster.Received, 0
-	s.groups = slices.DeleteFunc(s.groups, func(g *Group) bool { return len(g.Members) == 1 && g.Members[0].Node.Crashed })
+	s.before, s.lacking = s.cluster.Received, 0
+	s.groups = slices.DeleteFunc(s.groups, func(g *Group) bool {
+		return !slices.ContainsFunc(g.Members, func(m *Member) bool { return !m.Node.Crashed })
+	})
 	for i, g := range s.groups {
 		if !s.hit(g) {
 			continue
@@ -416,14 +436,32 @@ func (s *scenario) repair() error {
 		s.groups[i] = heir
 		s.Repairs++
 		s.Rescued += len(heir.stream.sizes) - int(heir.Members[0].next)
-		lacking += heir.Lacking
+		s.lacking += heir.Lacking
 	}
-	s.Repaired += lacking
+	s.Repaired += s.lacking
+	return nil
+}
+
+// strikeAgain lets one more node crash, while the others repair.
+func (s *scenario) strikeAgain() error {
+	for _, node := range s.random.Perm(len(s.cluster.Nodes)) {
+		if !s.cluster.Nodes[node].Crashed {
+			s.victims = []int{node}
+			break
+		}
+	}
+	s.cut, s.faultAt = false, 0
+	s.cluster.Fabric.At(s.cluster.Fabric.Now().Add(time.Duration(s.random.IntN(20_000))), s.strike)
+	return nil
+}
+
+// settle waits for the repair, sees that nothing came that was there, and that the groups are good for more.
+func (s *scenario) settle() error {
 	if err := s.cluster.RunUntil(s.all(func(g *Group) bool { return g.Ready() && g.Done() }), finish); err != nil {
 		return fmt.Errorf("repair: %w: %s", err, s.stuck())
 	}
-	if got := s.cluster.Received - before; got != lacking {
-		return fmt.Errorf("%d blocks came in the repair, and %d lacked", got, lacking)
+	if got := s.cluster.Received - s.before; got != s.lacking {
+		return fmt.Errorf("%d blocks came in the repair, and %d lacked", got, s.lacking)
 	}
 	for _, g := range s.groups {
 		g.Send(uint64(g.Spec.BlockSize * 3))

@@ -38,7 +38,7 @@ func crashScenario(algorithm schedule.Algorithm, members, blocks, victim int, bl
 	for node := range members {
 		spec.Nodes = append(spec.Nodes, node)
 		if algorithm.Racks() {
-			spec.Racks = append(spec.Racks, node%2)
+			spec.Racks = append(spec.Racks, node%3)
 		}
 	}
 	size := uint64(600*blocks - 1)

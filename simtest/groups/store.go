@@ -12,7 +12,8 @@ type store struct {
 	size    int // of a slot
 	free    []int
 	used    []bool
-	refused bool // it had no memory, and owes a Continue
+	refused bool   // it had no memory, and owes a Continue
+	frozen  []byte // what memory held when the group failed
 }
 
 func newStore(m *Member, slots, size int, phantom bool) (*store, error) {
