@@ -107,6 +107,21 @@ func TestStripesHideLatency(t *testing.T) {
 	}
 }
 
+// A message of one block goes by a binomial tree (section 4.3): ⌈log₂ n⌉ steps of a block's time, because a member sends
+// it to one after the other.
+func TestOneBlockTakesATreesTime(t *testing.T) {
+	for _, algorithm := range []schedule.Algorithm{schedule.Pipeline, schedule.Circulant} {
+		for _, members := range []int{4, 16, 64} {
+			r := experiment{members: members, algorithm: algorithm, size: mib}.run(t)
+			best := time.Duration(bits.Len(uint(members-1))) * lineTime(mib, fractus)
+			t.Logf("%v, %d members: %v, %.2f of the least", algorithm, members, r.last, ratio(r.last, best))
+			if ratio(r.last, best) > 1.1 {
+				t.Errorf("%v, %d members: %.2f of the least time", algorithm, members, ratio(r.last, best))
+			}
+		}
+	}
+}
+
 // Figure 6: larger blocks move faster, until they are so large that the pipeline has too few of them.
 func TestFigure6BlockSize(t *testing.T) {
 	best := map[uint64]int{}
