@@ -111,7 +111,7 @@ func (m *Member) completed(d rdmc.Delivery) {
 	if !m.isComplete(h, d.Place) {
 		m.problem("message %d of %d bytes is not what was sent", d.Number, d.Size)
 	}
-	h.complete = true
+	m.keep(h, d.Place)
 	m.Completed = append(m.Completed, Completion{d.Message, m.Group.Cluster.Fabric.Now()})
 	if m.Rank == 0 {
 		m.Group.sendMore()
@@ -133,6 +133,24 @@ func (m *Member) isComplete(h *held, place rdmc.Place) bool {
 		copy(own.Memory.Bytes(), place.Memory.Bytes()[place.Offset:place.Offset+h.Size])
 	}
 	return h.whole().isAt(place.Memory, int(place.Offset))
+}
+
+// keep has a slow member keep the group's buffer of a message of one block for a while.
+func (m *Member) keep(h *held, place rdmc.Place) {
+	wait := m.Group.wait()
+	if m.store != nil || wait == 0 || h.Blocks() > 1 || m.Rank == 0 {
+		return
+	}
+	m.End.Keep(h.Number)
+	m.Node.later(wait, func() {
+		if !m.live() {
+			return
+		}
+		if h.Size > 0 && !h.whole().isAt(place.Memory, int(place.Offset)) {
+			m.problem("message %d, which was kept, has changed", h.Number)
+		}
+		m.End.Release(h.Number)
+	})
 }
 
 // checkMessage compares what a member is told of a message with what was sent.

@@ -44,7 +44,7 @@ func (m *Member) holdings() map[uint64]schedule.Set {
 	for _, holding := range m.End.Holdings() {
 		m.checkMessage(holding.Message)
 		h := m.replica.message(holding.Message)
-		m.keep(h, holding)
+		m.rescue(h, holding)
 		for block := range holding.Blocks() {
 			if holding.Have.Has(block) && !h.holds(block) {
 				m.problem("says that it holds block %d of message %d", block, h.Number)
@@ -55,8 +55,8 @@ func (m *Member) holdings() map[uint64]schedule.Set {
 	return sets
 }
 
-// keep copies a message of one block, which lies in a buffer of the group's.
-func (m *Member) keep(h *held, holding rdmc.Holding) {
+// rescue copies a message of one block, which lies in a buffer of the group's.
+func (m *Member) rescue(h *held, holding rdmc.Holding) {
 	if m.store != nil || holding.Blocks() > 1 || h.Size == 0 || !holding.Have.Has(0) {
 		return
 	}

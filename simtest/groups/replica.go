@@ -30,8 +30,7 @@ type held struct {
 	memory   *verbs.Memory // whole messages; nil with a Store
 	have     schedule.Set  // with a Store: the blocks that are kept
 	arrivals []uint8       // with a Store: how often each block came
-	complete bool
-	frozen   []byte // what memory held when the group failed
+	frozen   []byte        // what memory held when the group failed
 }
 
 func (s *stream) replica(node *Node, blockwise bool) *replica {
