@@ -86,17 +86,18 @@ func (m *Member) incoming(message rdmc.Message) rdmc.Place {
 }
 
 // accept lets a block pass the gate, at once or later.
-func (m *Member) accept(number uint64, block int) {
-	wait := m.Group.wait()
-	if wait == 0 {
-		m.expect(m.End.Accept(number, block))
+func (m *Member) accept(h *held, block int) {
+	pass := func() {
+		if m.live() {
+			h.have.Add(block)
+			m.expect(m.End.Accept(h.Number, block))
+		}
+	}
+	if wait := m.Group.wait(); wait > 0 {
+		m.Node.later(wait, pass)
 		return
 	}
-	m.Node.later(wait, func() {
-		if m.live() {
-			m.expect(m.End.Accept(number, block))
-		}
-	})
+	pass()
 }
 
 // completed implements rdmc.Config.Completed.

@@ -26,11 +26,11 @@ type replica struct {
 // held is what one node holds of one message.
 type held struct {
 	rdmc.Message
-	stream   *stream
-	memory   *verbs.Memory // whole messages; nil with a Store
-	have     schedule.Set  // with a Store: the blocks that are kept
-	arrivals []uint8       // with a Store: how often each block came
-	frozen   []byte        // what memory held when the group failed
+	stream *stream
+	memory *verbs.Memory // whole messages; nil with a Store
+	have   schedule.Set  // with a Store: the blocks that are kept
+	came   []*Member     // with a Store: to whom each block came last, of the members that this node was
+	frozen []byte        // what memory held when the group failed
 }
 
 func (s *stream) replica(node *Node, blockwise bool) *replica {
@@ -48,7 +48,7 @@ func (r *replica) message(m rdmc.Message) *held {
 	if h == nil {
 		h = &held{Message: m, stream: r.stream}
 		if r.blockwise {
-			h.have, h.arrivals = schedule.NewSet(m.Blocks()), make([]uint8, m.Blocks())
+			h.have, h.came = schedule.NewSet(m.Blocks()), make([]*Member, m.Blocks())
 		}
 		r.held[m.Number] = h
 	}
