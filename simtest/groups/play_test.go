@@ -98,7 +98,7 @@ func (s *scenario) all(is func(*Group) bool) func() bool {
 
 // strike lets the fault happen.
 func (s *scenario) strike() {
-	s.faultAt = s.cluster.Fabric.Now()
+	s.faultAt, s.struck = s.cluster.Fabric.Now(), true
 	var names []string
 	for _, v := range s.victims {
 		names = append(names, s.cluster.Nodes[v].Name)
@@ -115,7 +115,7 @@ func (s *scenario) strike() {
 // live waits until each group has completed or failed, whatever it has to, and sees that it did so in time.
 func (s *scenario) live() error {
 	settled := func() bool {
-		return (s.victims == nil || s.faultAt > 0) && s.all(func(g *Group) bool {
+		return (s.victims == nil || s.struck) && s.all(func(g *Group) bool {
 			return s.hit(g) && g.Failed() || !s.hit(g) && g.Done()
 		})()
 	}
@@ -233,7 +233,7 @@ func (s *scenario) strikeAgain() error {
 			break
 		}
 	}
-	s.cut, s.faultAt = false, 0
+	s.cut, s.struck = false, false
 	s.cluster.Fabric.At(s.cluster.Fabric.Now().Add(time.Duration(s.random.IntN(20_000))), s.strike)
 	return nil
 }

@@ -31,7 +31,8 @@ type scenario struct {
 	cluster *Cluster
 	travel  *travel
 	groups  []*Group
-	faultAt clock.Time // 0: none yet
+	struck  bool       // the fault has happened
+	faultAt clock.Time // when
 	before  int        // what Cluster.Received was when the repair began
 	lacking int        // blocks that lacked then
 }
