@@ -17,7 +17,6 @@ type Leader struct {
 	Job       *Job
 	Addresses []string      // of the other members, whose names stand in Job.Members[1:]
 	Timeout   time.Duration // until all members must have come
-	Say       func(string)  // hears why a lane was not taken
 	Watch     Watch
 }
 
@@ -56,7 +55,7 @@ func (g *leading) end(failed error) error {
 	if g.ctx.Err() != nil {
 		failed = errors.New("the root was interrupted")
 	}
-	err := g.close()
+	err := g.close(failed)
 	for _, p := range g.peers {
 		if p.session != nil {
 			err = errors.Join(err, p.session.CloseWith(failed))
@@ -134,6 +133,9 @@ func (g *leading) way() *connect.Session {
 // openLane finds a lane that all members can use, and forms the group there.
 func (g *leading) openLane() (err error) {
 	lanes := g.mesh.Common()
+	if len(lanes) == 0 {
+		return errors.New("there is no provider that all members have and that joins them all")
+	}
 	for i, lane := range lanes {
 		if err = g.tryLane(lane); err == nil {
 			break
@@ -141,7 +143,7 @@ func (g *leading) openLane() (err error) {
 		if g.ctx.Err() != nil || i == len(lanes)-1 {
 			return fmt.Errorf("%s: %w", lane, err)
 		}
-		g.Say(fmt.Sprintf("%s: %v; trying %s", lane, err, lanes[i+1]))
+		g.Watch.passed(fmt.Sprintf("%s: %v; trying %s", lane, err, lanes[i+1]))
 	}
 	if err := g.swap("open", silent); err != nil {
 		return err

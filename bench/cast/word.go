@@ -97,6 +97,8 @@ func short(err error) error {
 		return errSilent
 	case errors.Is(err, context.Canceled):
 		return errInterrupted
+	case !errors.Is(err, connect.ErrGaveUp):
+		return err
 	}
 	for inner := errors.Unwrap(err); inner != nil && errors.Is(inner, connect.ErrGaveUp) && errors.Unwrap(inner) != nil; inner = errors.Unwrap(inner) {
 		err = inner // the innermost that has words of its own

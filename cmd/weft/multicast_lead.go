@@ -23,7 +23,8 @@ func (s *multicastSettings) simulate(ctx context.Context, show *castShow) (err e
 // lead runs the job as the root, with members that wait at addresses.
 func (s *multicastSettings) lead(ctx context.Context, show *castShow, addresses []string) (err error) {
 	var reason lastReason
-	leader := cast.Leader{End: s.end(&reason), Job: &s.job, Addresses: addresses, Timeout: s.timeout, Say: s.say, Watch: show.watch()}
+	leader := cast.Leader{End: s.end(&reason), Job: &s.job, Addresses: addresses, Timeout: s.timeout, Watch: show.watch()}
+	leader.Watch.Passed = s.say
 	show.report, err = leader.Lead(ctx)
 	if show.report == nil || len(show.report.Results) == 0 && show.report.Copy == nil {
 		err = reason.explain(err) // why the members could not be connected
