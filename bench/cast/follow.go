@@ -37,12 +37,12 @@ func (f *Follower) Follow(ctx context.Context, session *connect.Session) (err er
 	return nil
 }
 
-// explain says that it was the root that is gone, if it was.
+// explain says who is gone: the root, or another member.
 func explain(err error) error {
 	if errors.Is(err, errGone) || errors.Is(err, errSilent) {
 		return fmt.Errorf("the root %w", err)
 	}
-	return err
+	return named(err)
 }
 
 // say tells the root how something has ended here, and fails if it failed.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/weft-fabric/weft/connect"
@@ -81,8 +82,10 @@ func (g *leading) absent() error {
 	for _, p := range g.peers {
 		switch {
 		case p.err == nil:
+		case errors.Is(p.err, syscall.ECONNREFUSED), errors.Is(p.err, syscall.ENOENT):
+			missing = append(missing, fmt.Errorf("%v did not come within %v: nobody listens there", p, g.Timeout))
 		case errors.Is(p.err, context.DeadlineExceeded):
-			missing = append(missing, fmt.Errorf("%v did not come within %v: %w", p, g.Timeout, p.err))
+			missing = append(missing, fmt.Errorf("%v did not answer within %v", p, g.Timeout))
 		default:
 			missing = append(missing, fmt.Errorf("%v: %w", p, p.err))
 		}

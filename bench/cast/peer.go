@@ -87,7 +87,7 @@ func (g *leading) verdict(mine error) error {
 	}
 	switch {
 	case mine != nil:
-		return mine
+		return named(mine)
 	case said != nil:
 		return oneLine(said)
 	}

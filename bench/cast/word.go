@@ -12,6 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/connect/mesh"
+	"github.com/weft-fabric/weft/rdmc"
 )
 
 // What a step may take: one that all come to at about the same time; one that waits for a message, whose end the group
@@ -102,6 +104,23 @@ func short(err error) error {
 	}
 	for inner := errors.Unwrap(err); inner != nil && errors.Is(inner, connect.ErrGaveUp) && errors.Unwrap(inner) != nil; inner = errors.Unwrap(inner) {
 		err = inner // the innermost that has words of its own
+	}
+	return err
+}
+
+// named makes one short line of an error that names members: what failed and who, and not in which round of what.
+func named(err error) error {
+	var failure *rdmc.Failure
+	var met *mesh.Error
+	switch {
+	case errors.As(err, &failure) && failure.Rank != rdmc.Unknown:
+		return fmt.Errorf("member %d (%s) %w", failure.Rank, failure.Member, failure.Cause)
+	case errors.As(err, &met):
+		var all []error
+		for _, m := range met.Members {
+			all = append(all, fmt.Errorf("member %v %w", m, short(m.Err)))
+		}
+		return oneLine(all)
 	}
 	return err
 }
