@@ -50,8 +50,21 @@ func (g *following) say(step string, mine word, failed error) (theirs word, err 
 	if failed == nil {
 		return swap(g.ctx, g.session, step, mine, messageTime)
 	}
-	_, _ = swap(context.WithoutCancel(g.ctx), g.session, step, tell(failed), failedTime) // the root may be what is gone
-	return word{}, failed
+	return word{}, g.verdict(step, failed)
+}
+
+// verdict tells the root what has failed here, and hears what has failed: the root has heard of it from all members, and
+// knows who was the first. If it says nothing, what this member knows must do.
+func (g *following) verdict(step string, failed error) error {
+	ctx := context.WithoutCancel(g.ctx)
+	_, err := swap(ctx, g.session, step, tell(failed), failedTime)
+	if err == nil && g.ctx.Err() == nil {
+		_, err = swap(ctx, g.session, "verdict", word{}, g.job.Timeout+2*failedTime)
+	}
+	if errors.Is(err, connect.ErrGaveUp) {
+		return err
+	}
+	return failed
 }
 
 // hear hears what the job is.

@@ -56,13 +56,8 @@ func (g *leading) end(failed error) error {
 	if g.ctx.Err() != nil {
 		failed = errors.New("the root was interrupted")
 	}
-	err := g.close(failed)
-	for _, p := range g.peers {
-		if p.session != nil {
-			err = errors.Join(err, p.session.CloseWith(failed))
-		}
-	}
-	return err
+	g.each(func(p *peer) { p.runEnd(failed) })
+	return g.close(failed)
 }
 
 // call calls all members, and waits until all have come.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -105,8 +106,17 @@ func short(err error) error {
 	for inner := errors.Unwrap(err); inner != nil && errors.Is(inner, connect.ErrGaveUp) && errors.Unwrap(inner) != nil; inner = errors.Unwrap(inner) {
 		err = inner // the innermost that has words of its own
 	}
-	return err
+	return gaveUp{err}
 }
+
+// gaveUp is what the root said when it gave up, as people want to read it.
+type gaveUp struct{ error }
+
+func (g gaveUp) Error() string {
+	return strings.TrimPrefix(g.error.Error(), connect.ErrGaveUp.Error()+": ")
+}
+
+func (g gaveUp) Unwrap() error { return g.error }
 
 // named makes one short line of an error that names members: what failed and who, and not in which round of what.
 func named(err error) error {
