@@ -164,14 +164,15 @@ func (g *Group) readMessage(c *verbs.Completion) (*transfer, error) {
 
 // arrived notes a block that came, and lets it pass if there is no gate.
 func (g *Group) arrived(t *transfer, block int, at verbs.Span) {
+	if g.config.Gate {
+		t.arrived.Add(block) // before it is reported: Accept may come at once
+	}
 	if g.config.Store != nil {
 		g.config.Store.Arrived(t.Message, block, at.Sub(0, uint32(t.BlockLen(block))))
 	}
-	if g.config.Gate {
-		t.arrived.Add(block)
-		return
+	if !g.config.Gate {
+		g.pass(t, block)
 	}
-	g.pass(t, block)
 }
 
 // pass lets a block be sent on.

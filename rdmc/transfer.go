@@ -101,7 +101,7 @@ func (g *Group) startQueued() {
 
 // finish reports the oldest message under way if it is done.
 func (g *Group) finish() bool {
-	if len(g.active) == 0 || !g.active[0].done() {
+	if len(g.active) == 0 || !g.active[0].done() || g.tells(g.active[0]) {
 		return false
 	}
 	t := g.active[0]

@@ -194,7 +194,7 @@ func TestAgrees(t *testing.T) {
 		"has credits 5, we have 2":         func(c *Config) { c.Credits = 5 },
 		"has group name h, we have g":      func(c *Config) { c.Name = "h" },
 		"has offload true, we have false":  func(c *Config) { c.Offload = true; c.Credits = 2 },
-		"has stripes 2, we have 1":         func(c *Config) { c.Stripes = 2 },
+		"has stripes 3, we have 2":         func(c *Config) { c.Stripes = 3 },
 		"has number of members 4, we have": func(c *Config) { c.Members = names(4) },
 		`called "x", we have "n2"`:         func(c *Config) { c.Members = []string{"n0", "n1", "x"} },
 		"has algorithm chain, we have":     func(c *Config) { c.Algorithm = schedule.Chain },
