@@ -67,7 +67,7 @@ func wait(t *testing.T, ctx context.Context, end End) waiter {
 }
 
 // lead leads a job with followers, the first of which may have an end of its own.
-func lead(t *testing.T, job *Job, watch Watch, ends ...End) (*Report, error, []error) {
+func lead(t *testing.T, job *Job, watch Watch, ends ...End) (report *Report, ended []error, err error) {
 	t.Helper()
 	l := Leader{End: tcpEnd(), Job: job, Timeout: 20 * time.Second, Watch: watch}
 	var all []waiter
@@ -75,12 +75,11 @@ func lead(t *testing.T, job *Job, watch Watch, ends ...End) (*Report, error, []e
 		all = append(all, wait(t, context.Background(), end))
 		l.Addresses = append(l.Addresses, all[len(all)-1].address)
 	}
-	report, err := l.Lead(context.Background())
-	var ended []error
+	report, err = l.Lead(context.Background())
 	for _, w := range all {
 		ended = append(ended, <-w.ended)
 	}
-	return report, err, ended
+	return report, ended, err
 }
 
 // Everybody gets everything, over the lane that all can open.
@@ -88,7 +87,7 @@ func TestLead(t *testing.T) {
 	for _, size := range []uint64{0, 100, 1<<20 + 1} {
 		job := someJob(4)
 		job.Size, job.Runs = size, 2
-		report, err, ended := lead(t, job, Watch{}, tcpEnd(), tcpEnd(), tcpEnd())
+		report, ended, err := lead(t, job, Watch{}, tcpEnd(), tcpEnd(), tcpEnd())
 		if err != nil || errors.Join(ended...) != nil {
 			t.Fatal(err, ended)
 		}
@@ -108,7 +107,7 @@ func TestLeadNamesWhoCannot(t *testing.T) {
 	job := someJob(3)
 	poor := tcpEnd()
 	poor.Open = func(*Job, string, *connect.Session) (*verbs.Device, error) { return nil, errNoDevice }
-	_, err, ended := lead(t, job, Watch{}, tcpEnd(), poor)
+	_, ended, err := lead(t, job, Watch{}, tcpEnd(), poor)
 	if want := "member 2 (mc) failed: no such device here"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("%v; want %q", err, want)
 	}

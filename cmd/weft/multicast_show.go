@@ -27,7 +27,6 @@ type castShow struct {
 	asJSON   bool
 	each     bool // show when each member was done
 	asked    string
-	lane     string // what the lane is, for people
 	progress *progress
 	far      castProgress
 	formed   func() // is told that the group is there
