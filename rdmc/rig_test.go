@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/provider/sim"
@@ -41,6 +40,7 @@ type member struct {
 	failures  []*Failure
 	closed    int
 	late      []string // calls that came after the last one
+	crashed   bool
 }
 
 // rig is a group in the simulator.
@@ -88,7 +88,11 @@ func (r *rig) open(config Config) {
 			r.change(rank, &own)
 		}
 		m.open(r.t, device, own, r.memory)
-		r.t.Cleanup(func() { check(r.t, m.close()) })
+		r.t.Cleanup(func() {
+			if err := m.close(); !m.crashed {
+				check(r.t, err)
+			}
+		})
 	}
 }
 
@@ -171,7 +175,7 @@ func (r *rig) run(what string, done func(*member) bool) {
 	r.t.Helper()
 	all := func() bool {
 		for _, m := range r.members {
-			if !done(m) {
+			if !m.crashed && !done(m) {
 				return false
 			}
 		}
@@ -224,4 +228,9 @@ func (m *member) fill(size uint64) Place {
 	return place
 }
 
-func later(fabric *sim.Fabric, d time.Duration) clock.Time { return fabric.Now().Add(d) }
+// crash stops a member.
+func (r *rig) crash(rank int) {
+	r.t.Helper()
+	r.members[rank].crashed = true
+	check(r.t, r.fabric.Crash(r.members[rank].group.config.Members[rank]))
+}
