@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
-	"slices"
 
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
@@ -192,13 +191,27 @@ func (d *description) compare(other *description) error {
 			return fmt.Errorf("%s %v, we have %v", field.what, field.theirs, field.ours)
 		}
 	}
-	for rank, name := range d.members {
-		if other.members[rank] != name {
-			return fmt.Errorf("member %d called %q, we have %q", rank, other.members[rank], name)
+	for rank := range d.members {
+		if err := d.compareMember(other, rank); err != nil {
+			return err
 		}
 	}
-	if !slices.Equal(other.racks, d.racks) {
-		return fmt.Errorf("racks %v, we have %v", other.racks, d.racks)
+	return nil
+}
+
+func (d *description) compareMember(other *description, rank int) error {
+	if theirs, ours := other.members[rank], d.members[rank]; theirs != ours {
+		return fmt.Errorf("member %d called %q, we have %q", rank, theirs, ours)
+	}
+	if theirs, ours := other.rackOf(rank), d.rackOf(rank); theirs != ours {
+		return fmt.Errorf("member %d in rack %s, we have it in %s", rank, theirs, ours)
 	}
 	return nil
+}
+
+func (d *description) rackOf(rank int) string {
+	if rank >= len(d.racks) {
+		return "none"
+	}
+	return fmt.Sprint(d.racks[rank])
 }

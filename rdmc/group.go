@@ -54,12 +54,12 @@ type Group struct {
 	idleOut  []int
 	awaiting int // receives posted for messages under way. Invariant: at most Config.Credits
 
-	next    uint64      // number of the next message that is sent, or told of
-	queue   []*transfer // at the root: messages that wait. Invariant: at most MaxQueued
-	active  []*transfer // messages under way, in order. Invariant: at most maxActive, but for the unfinished
-	receive int         // index in active of the first whose receives are not all posted
-	send    int         // index in active of the first whose sends are not all posted
-	next1st bool        // the receive for the next message's first block is posted
+	next        uint64      // number of the next message that is sent, or told of
+	queue       []*transfer // at the root: messages that wait. Invariant: at most MaxQueued
+	active      []*transfer // messages under way, in order. Invariant: at most maxActive, but for the unfinished
+	receiveAt   int         // index in active of the first whose receives are not all posted
+	sendAt      int         // index in active of the first whose sends are not all posted
+	firstPosted bool        // the receive for the next message's first block is posted
 
 	delivering *transfer // Completed is being called
 	pumping    bool      // a Step runs, or will: what is asked for meanwhile is done at its end
@@ -103,9 +103,6 @@ func (g *Group) plan(limits verbs.Limits) error {
 	err := c.validate()
 	if err == nil {
 		err = c.validateFor(limits)
-	}
-	if err == nil {
-		err = c.validateUnfinished()
 	}
 	if err != nil {
 		return err
@@ -160,9 +157,6 @@ func CompletionRoom(config Config) (int, error) {
 	part, err := schedule.New(config.shape(), config.Self)
 	if err != nil {
 		return 0, config.wrong("%v", err)
-	}
-	if err := config.validateUnfinished(); err != nil {
-		return 0, err
 	}
 	repairs, err := config.repairs()
 	if err != nil {
@@ -234,6 +228,7 @@ func (g *Group) becomeReady() {
 	if g.config.Ready != nil {
 		g.config.Ready()
 	}
+	g.placeUnfinished()
 }
 
 // Step implements loop.Machine. It is called by the loop only.

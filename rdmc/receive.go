@@ -9,14 +9,14 @@ import (
 // postReceives posts receives for the blocks that come next, in the order of the schedule, at most Config.Credits; and,
 // when those of all messages under way are posted, one for the first block of the next message.
 func (g *Group) postReceives() {
-	for ; g.receive < len(g.active); g.receive++ {
-		for t := g.active[g.receive]; t.receives; {
+	for ; g.receiveAt < len(g.active); g.receiveAt++ {
+		for t := g.active[g.receiveAt]; t.receives; {
 			if !t.placed || g.awaiting == g.config.Credits || !g.postReceive(t) {
 				return
 			}
 		}
 	}
-	if g.herald != nil && !g.next1st && len(g.active) < maxActive && !g.herald.broken && !g.herald.left {
+	if g.herald != nil && !g.firstPosted && len(g.active) < maxActive && !g.herald.broken && !g.herald.left {
 		g.postFirst()
 	}
 }
@@ -58,7 +58,7 @@ func (g *Group) postFirst() {
 		in.at = g.buffers.arrival(in.block).span(0, g.config.BlockSize)
 	}
 	g.piece[0] = in.at.Sub(0, min(in.at.Length, uint32(g.config.BlockSize)))
-	g.next1st = ok && g.expect(in)
+	g.firstPosted = ok && g.expect(in)
 }
 
 // expect posts g.receipt for what comes next on a link. The receive is with the NIC before the credit is.
@@ -95,7 +95,7 @@ func (g *Group) stepArrival(slot int, c *verbs.Completion) {
 	g.idleIn = append(g.idleIn, slot)
 	in.link.heard = true
 	if in.transfer == nil {
-		g.next1st = false
+		g.firstPosted = false
 		g.stepFirst(&in, c)
 		return
 	}

@@ -41,6 +41,8 @@ type member struct {
 	closed    int
 	late      []string // calls that came after the last one
 	crashed   bool
+	extra     *verbs.Memory // closed at the end
+	prepare   func(*member)
 }
 
 // rig is a group in the simulator.
@@ -51,6 +53,7 @@ type rig struct {
 	memory  uint64 // bytes of each member's memory
 	wrap    func(rank int, device driver.Device) driver.Device
 	change  func(rank int, c *Config)
+	prepare func(m *member) // before its group is made
 }
 
 func newFabric(t testing.TB, seed uint64) *sim.Fabric {
@@ -87,6 +90,7 @@ func (r *rig) open(config Config) {
 		if r.change != nil {
 			r.change(rank, &own)
 		}
+		m.prepare = r.prepare
 		m.open(r.t, device, own, r.memory)
 		r.t.Cleanup(func() {
 			if err := m.close(); !m.crashed {
@@ -105,7 +109,7 @@ func (m *member) open(t testing.TB, device driver.Device, config Config, memory 
 	check(t, err)
 	room, err := CompletionRoom(config)
 	check(t, err)
-	m.queue, err = m.device.NewCompletionQueue(max(room, 1))
+	m.queue, err = m.device.NewCompletionQueue(max(4*room, 500))
 	check(t, err)
 	m.loop, err = loop.New(loop.Config{Completions: m.queue})
 	check(t, err)
@@ -116,6 +120,9 @@ func (m *member) open(t testing.TB, device driver.Device, config Config, memory 
 		m.memory, err = m.domain.Alloc(int(memory), 0)
 	}
 	check(t, err)
+	if m.prepare != nil {
+		m.prepare(m)
+	}
 	m.listen(&config)
 	m.group, err = New(m.loop, m.domain, config)
 	check(t, err)
@@ -204,8 +211,10 @@ func (r *rig) describe() string {
 func (m *member) close() error {
 	failed := m.loop.Close()
 	m.group.Discard()
-	if m.memory != nil {
-		failed = errors.Join(failed, m.memory.Close())
+	for _, memory := range []*verbs.Memory{m.memory, m.extra} {
+		if memory != nil {
+			failed = errors.Join(failed, memory.Close())
+		}
 	}
 	return errors.Join(failed, m.queue.Close(), m.domain.Close(), m.device.Close())
 }

@@ -6,8 +6,8 @@ import (
 
 // postSends posts what can be sent, strictly in the order of the schedule, at most Config.Sends at a time.
 func (g *Group) postSends() {
-	for ; g.send < len(g.active); g.send++ {
-		t := g.active[g.send]
+	for ; g.sendAt < len(g.active); g.sendAt++ {
+		t := g.active[g.sendAt]
 		for g.tells(t) || t.sends {
 			if !t.placed || len(g.idleOut) == 0 || !g.postSend(t) {
 				return

@@ -114,8 +114,8 @@ func (g *Group) finish() bool {
 	}
 	t := g.active[0]
 	g.active = append(g.active[:0], g.active[1:]...)
-	g.receive--
-	g.send--
+	g.receiveAt--
+	g.sendAt--
 	g.deliver(t)
 	return true
 }
