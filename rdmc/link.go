@@ -199,13 +199,9 @@ func (g *Group) hearLeft(l *link) {
 	}
 }
 
-// stepSaid makes room for more words.
+// stepSaid makes room for more words. If it failed, receives of the control pair say so, behind the last word that came.
 func (g *Group) stepSaid(l *link, c *verbs.Completion) {
-	switch {
-	case g.state.over() || l.left:
-	case c.Status != verbs.OK:
-		g.fail(l.rank, ErrDied)
-	default:
+	if c.Status == verbs.OK && !g.state.over() {
 		g.speak(l)
 	}
 }

@@ -52,14 +52,6 @@ func (t *transfer) advanceSend() {
 	}
 }
 
-// haveAll marks every block as here: the root's view of its own message.
-func (t *transfer) haveAll() {
-	for b := range t.Blocks() {
-		t.have.Add(b)
-	}
-	t.count = t.Blocks()
-}
-
 // done reports whether the message is here and was passed on.
 func (t *transfer) done() bool {
 	return t.count == t.have.Len() && !t.receives && !t.sends && t.receiving == 0 && t.sending == 0
@@ -88,7 +80,7 @@ func (g *Group) Send(place Place, size uint64) (Message, error) {
 	}
 	t := newTransfer(m, g.part.Plan(m.Blocks()))
 	t.place, t.placed = place, true
-	t.haveAll()
+	t.have, t.count = schedule.FullSet(m.Blocks()), m.Blocks()
 	g.next++
 	g.queue = append(g.queue, t)
 	g.wake()

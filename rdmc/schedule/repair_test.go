@@ -286,3 +286,20 @@ func byClass(rnd *rand.Rand, n, k int) []Set {
 	}
 	return setsOf(n, k, func(rank, block int) bool { return kinds[of[block]][rank] })
 }
+
+// FuzzRepair: whatever the sets, the plan is right and within the bound.
+func FuzzRepair(f *testing.F) {
+	f.Add([]byte{0b1011, 0b0110, 0b0000}, uint8(3))
+	f.Fuzz(func(t *testing.T, bits []byte, members uint8) {
+		n := int(members)%24 + 1
+		blocks := min(len(bits)*8/n, 200)
+		have := setsOf(n, blocks, func(rank, block int) bool {
+			bit := rank*blocks + block
+			return bits[bit/8]>>(bit%8)&1 == 1
+		})
+		for block := range blocks {
+			have[int(bits[block%len(bits)])%n].Add(block)
+		}
+		(&judge{TB: t}).try(have, "%d members, %d blocks", n, blocks)
+	})
+}
