@@ -27,10 +27,8 @@ const deadPeer = 20 * time.Second
 func newCrew(t *testing.T, lane string, n int, change func(index int, open *order)) *crew {
 	t.Helper()
 	c := &crew{t: t, lane: lane}
-	prefix := fmt.Sprintf("unix:@weft-crew-%d-%d-", os.Getpid(), crews.Add(1))
-	addresses := make([]string, n)
+	addresses := meetingPlaces(n)
 	for i := range n {
-		addresses[i] = fmt.Sprint(prefix, i)
 		c.members = append(c.members, startProcess(t, memberName(i)))
 	}
 	t.Cleanup(c.end)
@@ -43,6 +41,16 @@ func newCrew(t *testing.T, lane string, n int, change func(index int, open *orde
 	})
 	c.must(c.all(), func(i int) order { return order{Do: "join", Self: i, Members: addresses} })
 	return c
+}
+
+// meetingPlaces are addresses for the mesh of a crew.
+func meetingPlaces(n int) []string {
+	addresses := make([]string, n)
+	crew := crews.Add(1)
+	for i := range addresses {
+		addresses[i] = fmt.Sprintf("unix:@weft-crew-%d-%d-%d", os.Getpid(), crew, i)
+	}
+	return addresses
 }
 
 // all are the members that live.
@@ -100,6 +108,19 @@ func (c *crew) create(groups ...groupOrder) {
 func (c *crew) send(g groupOrder, sizes ...uint64) {
 	c.t.Helper()
 	c.same(g.Ranks[:1], order{Do: "send", Group: g.Name, Sizes: sizes})
+}
+
+// sendAll has the roots of many groups send.
+func (c *crew) sendAll(groups []groupOrder, sizes ...uint64) {
+	c.t.Helper()
+	for _, g := range groups {
+		c.members[g.Ranks[0]].tell(order{Do: "send", Group: g.Name, Sizes: sizes})
+	}
+	for _, g := range groups {
+		if answer := c.members[g.Ranks[0]].answer(c.t); answer != "" {
+			c.t.Errorf("%s: %s", g.Name, answer)
+		}
+	}
 }
 
 // arrive waits until members have so many messages of a group.

@@ -47,6 +47,15 @@ func onLanes(t *testing.T, test func(t *testing.T, lane string)) {
 	}
 }
 
+// onLanesAtOnce does so on all at a time: for tests that mostly wait.
+func onLanesAtOnce(t *testing.T, test func(t *testing.T, lane string)) {
+	t.Helper()
+	onLanes(t, func(t *testing.T, lane string) {
+		t.Parallel()
+		test(t, lane)
+	})
+}
+
 // isLong reports whether the long variants are asked for.
 func isLong() bool { return os.Getenv("WEFT_LONG") != "" }
 

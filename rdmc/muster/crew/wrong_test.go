@@ -64,6 +64,7 @@ func TestTooLittleMemory(t *testing.T) {
 
 // Who does not come is named by those who did.
 func TestAbsent(t *testing.T) {
+	t.Parallel()
 	c := &crew{t: t}
 	for i := range 3 {
 		c.members = append(c.members, startProcess(t, memberName(i)))
@@ -71,7 +72,7 @@ func TestAbsent(t *testing.T) {
 	t.Cleanup(c.end)
 	lane := lanes()[0]
 	c.same(c.all(), order{Do: "open", Lane: lane, Timeout: deadPeer})
-	addresses := []string{"unix:@weft-absent-0", "unix:@weft-absent-1", "unix:@weft-absent-2"}
+	addresses := meetingPlaces(3)
 	c.says(c.order([]int{0, 1}, func(i int) order {
 		return order{Do: "join", Self: i, Members: addresses, Within: 2 * time.Second}
 	}), "m2", "did not come")
