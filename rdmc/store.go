@@ -61,11 +61,13 @@ func (g *Group) beginInStore(t *transfer, in *incoming) {
 	}
 }
 
-// prepareStore counts how often each block will be sent from here: its memory is released after the last time.
+// prepareStore counts how often each block will be sent from here: its memory is released after the last time. In a
+// repair a block may have to wait for long, and together they could take all memory, so that nothing moves: it is released
+// at once, and loaded for each send. (The NIC needs the memory until then, if it starts the sends.)
 func (g *Group) prepareStore(t *transfer) {
 	t.placed = true
 	t.sendsOf = make([]uint16, t.Blocks())
-	for step := range t.steps {
+	for step := 0; step < t.steps && (!t.repair || g.config.Offload); step++ {
 		if next, ok := t.plan.Send(step); ok {
 			t.sendsOf[next.Block]++
 		}

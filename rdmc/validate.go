@@ -21,20 +21,22 @@ const (
 const (
 	defaultMaxMessage = 1 << 50
 	defaultStall      = 5 * time.Second
-	defaultWindow     = 2 // research 2.4: more gain nothing
+	defaultStripes    = 2 // research 2.4: more gain nothing
 	defaultOffload    = 64
 	defaultArrivals   = 4
 )
 
 // setDefaults replaces zero values by what they stand for.
 func (c *Config) setDefaults() {
-	window := defaultWindow
+	setDefault(&c.Stripes, defaultStripes)
+	// As many blocks come and go at a time as there are stripes. With more, two blocks of one stripe share a link, the first
+	// arrives a block's time later, and everybody waits for it.
+	window := c.Stripes
 	if c.Offload {
 		window = defaultOffload
 	}
 	setDefault(&c.Credits, window)
 	setDefault(&c.Sends, window)
-	setDefault(&c.Stripes, 1)
 	setDefault(&c.BlockSize, DefaultBlockSize)
 	setDefault(&c.Arrivals, defaultArrivals)
 	setDefault(&c.MaxMessage, defaultMaxMessage)

@@ -11,7 +11,7 @@ import (
 )
 
 // At no moment has a member more than Credits + 1 receives for data posted, or more than Sends blocks under way. The next
-// message starts while the last one drains.
+// message starts while the last one drains. All invariants hold after each event.
 func TestWindows(t *testing.T) {
 	for _, algorithm := range []schedule.Algorithm{schedule.Pipeline, schedule.Circulant, schedule.Chain} {
 		r := &rig{t: t, memory: 1 << 20}
@@ -26,6 +26,7 @@ func TestWindows(t *testing.T) {
 			check(t, err)
 			for _, m := range r.members {
 				m.group.measure(seen)
+				check(t, m.group.check())
 			}
 		}
 		if seen["receives"] != 4 || seen["sends"] != 2 || seen["messages"] < 2 {
@@ -194,7 +195,7 @@ func TestAgrees(t *testing.T) {
 		"has credits 5, we have 2":         func(c *Config) { c.Credits = 5 },
 		"has group name h, we have g":      func(c *Config) { c.Name = "h" },
 		"has offload true, we have false":  func(c *Config) { c.Offload = true; c.Credits = 2 },
-		"has stripes 2, we have 1":         func(c *Config) { c.Stripes = 2 },
+		"has stripes 3, we have 2":         func(c *Config) { c.Stripes = 3 },
 		"has number of members 4, we have": func(c *Config) { c.Members = names(4) },
 		`called "x", we have "n2"`:         func(c *Config) { c.Members = []string{"n0", "n1", "x"} },
 		"has algorithm chain, we have":     func(c *Config) { c.Algorithm = schedule.Chain },
