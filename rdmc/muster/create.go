@@ -158,13 +158,13 @@ func (c *creation) connect(ctx context.Context) error {
 // await waits until all groups are ready, or one has failed.
 func (c *creation) await(ctx context.Context) error {
 	for i, g := range c.groups {
+		if err := await(ctx, c.loop, g.ready, g.ended); err != nil {
+			return fmt.Errorf("group %s, and perhaps %d more, did not become ready: %w", g.plan.Name, len(c.groups)-i-1, err)
+		}
 		select {
-		case <-g.ready:
 		case <-g.ended:
 			return g.failure
-		case <-ctx.Done():
-			return fmt.Errorf("group %s, and perhaps %d more, did not become ready: %w: %w", g.plan.Name, len(c.groups)-i-1, ErrLate,
-				context.Cause(ctx))
+		default:
 		}
 	}
 	return nil
