@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/bench/cast"
 )
@@ -159,5 +160,28 @@ func TestMulticastOutputThatCannotBeWritten(t *testing.T) {
 		if status := run(context.Background(), strings.Fields(args), brokenPipe{}, &errs); status != exitFailed || !strings.Contains(errs.String(), "broken pipe") {
 			t.Errorf("%s: status %d, %s", args, status, &errs)
 		}
+	}
+}
+
+func TestMulticastProgress(t *testing.T) {
+	p := &castProgress{}
+	p.expect(&cast.Job{Size: 1e9, Block: 1 << 20, Members: make([]string, 8)})
+	if got := p.line(3 * time.Second); got != "bringing 8 members together, 3s" {
+		t.Error(got)
+	}
+	p.begin(-1, 4, func() int { return 0 })
+	if got := p.line(3 * time.Second); got != "one copy [                        ] 0 % of 1 GB, 3s" {
+		t.Error(got)
+	}
+	p.begin(1, 4, func() int { return 477 })
+	line := p.line(time.Minute)
+	if line != "run 2 of 4 [============            ] 50 % of 1 GB, 1m0s" {
+		t.Error(line)
+	}
+	if got := fitting(line, 20); got != "run 2 of 4 [=======" {
+		t.Errorf("%q", got)
+	}
+	if fitting(line, 0) != line || fitting(line, 80) != line {
+		t.Error("it was cut for no reason")
 	}
 }
