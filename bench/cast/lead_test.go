@@ -184,3 +184,30 @@ func TestLeadNoticesWrongContents(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Runs are timed by the members' own clocks only if all of them read the same.
+func TestWhichClock(t *testing.T) {
+	same, other := &peer{clock: clockName()}, &peer{clock: "of another host"}
+	for _, c := range []struct {
+		peers []*peer
+		want  string
+	}{
+		{[]*peer{same, same}, ClockHost},
+		{[]*peer{same, other}, ClockRoot},
+		{[]*peer{{}}, ClockRoot},
+	} {
+		if got := (&leading{peers: c.peers}).clock(); got != c.want {
+			t.Errorf("timed by %s", got)
+		}
+	}
+}
+
+// A job that does not fit is refused before it takes memory from others.
+func TestTooLarge(t *testing.T) {
+	job := someJob(3)
+	job.Size = MaxSize
+	_, ended, err := lead(t, job, Watch{}, tcpEnd(), tcpEnd())
+	if want := "does not fit: "; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(ended[0].Error(), want) {
+		t.Errorf("%v; %v", err, ended)
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,7 +18,7 @@ import (
 func TestMulticastUsage(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"", "who are the members? Say --local N"},
-		{"--local 1", "--local 1: a group has 2 to 4096 members"},
+		{"--local 1", "--local 1: a group has 2 to 1024 members"},
 		{"--local 5000", "--local 5000: a group has"},
 		{"--local 2000000 --provider sim", "--local 2000000: a group has"},
 		{"--local x", `invalid argument "x" for "--local"`},
@@ -33,6 +34,7 @@ func TestMulticastUsage(t *testing.T) {
 		{"--members 10.0.0.1", "10.0.0.1:7471 is beyond this host, and nothing is encrypted: add --plain"},
 		{"--members host", "host:7471 is beyond this host"},
 		{"--members 127.0.0.1,127.0.0.1", "one is empty, or named twice"},
+		{"--members 127.0.0.1:1" + manyPorts(), "--members: with the root they are 1025"},
 		{"--members 127.0.0.1,", "one is empty, or named twice"},
 		{"--members 127.0.0.1 --provider sim", "provider sim is within one process: it needs --local N"},
 		{"--local 4 --provider inproc", `--provider "inproc": there are auto, shm, ibv, tcp, sim`},
@@ -62,6 +64,15 @@ func TestMulticastUsage(t *testing.T) {
 			t.Errorf("weft multicast %s: status %d, %s%s; want %q", c.args, status, out, errs, c.says)
 		}
 	}
+}
+
+// manyPorts are more members than there can be.
+func manyPorts() string {
+	var list strings.Builder
+	for port := 2; port <= cast.MaxProcesses; port++ {
+		fmt.Fprintf(&list, ",127.0.0.1:%d", port)
+	}
+	return list.String()
 }
 
 // The simulator shows groups of any shape, and says that it is one. Nothing is wider than a terminal.
