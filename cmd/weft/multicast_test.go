@@ -28,6 +28,7 @@ func TestMulticastUsage(t *testing.T) {
 		{"--serve 127.0.0.1 --size 1MB", "--size is said by the root, not with --serve"},
 		{"--serve 127.0.0.1 extra", `multicast takes no argument "127.0.0.1"`},
 		{"--serve 0.0.0.0", "other hosts could reach it, and nothing is encrypted: add --plain"},
+		{"--serve :7471", "--serve :7471: other hosts could reach it, and nothing is encrypted: add --plain"},
 		{"--serve nowhere:x", "is no address"},
 		{"--local 4 extra", `multicast takes no argument "extra"`},
 		{"--local 4 --keep", "--keep is for --serve"},
