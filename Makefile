@@ -11,7 +11,7 @@ LDFLAGS := -X main.version=$(VERSION)
 BUILD   := $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 
 # The race detector costs several times the time, so it runs where goroutines meet.
-RACE    := $(patsubst %,./%/...,$(wildcard agent connect internal loop provider resp ripc verbs web))
+RACE    := $(patsubst %,./%/...,$(wildcard agent connect internal loop provider rdmc/muster resp ripc verbs web))
 TIMEOUT ?= 4m
 FUZZ    ?= 30s
 

@@ -47,6 +47,8 @@ func (g *Group) broke(l *link, needed bool, status verbs.Status) {
 	switch {
 	case status == verbs.LocalLength:
 		g.blame(l, "sent more than fits into a block")
+	case status == verbs.ReceiverNotReady:
+		g.blame(l, "gave a credit and had no receive")
 	case status == verbs.LocalProtection:
 		g.fail(g.config.Self, because(ErrMemory, errors.New("memory that the device does not know")))
 	case l.left && l.lacking:

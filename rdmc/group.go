@@ -11,15 +11,15 @@ import (
 
 // state is where a group stands.
 //
-//	         all connected
-//	forming ──────────────▶ ready
-//	   │ │                  │ │
-//	   │ └─── a failure ────┤ │ Close
-//	   │                    ▼ │
-//	   │    Close        failed ──┐ Close
-//	   └──────────────────────┬───┘
-//	                          ▼      last words taken
-//	                       closing ──────────────────▶ closed
+//	         all connected         a failure
+//	forming ──────────────▶ ready ───────────▶ failed
+//	  │  │                    │                  ▲ │
+//	  │  └───── a failure ────┼──────────────────┘ │
+//	  │                       │                    │
+//	  └─────────┬─────────────┴────────────────────┘
+//	            │ Close
+//	            ▼          last words were taken
+//	         closing ─────────────────────────────▶ closed
 type state uint8
 
 const (
@@ -46,12 +46,13 @@ type Group struct {
 	heirs   []*link
 	missing int // queue pairs that are not connected
 
-	buffers  buffers
-	incoming []incoming // receives posted; the index is the slot in tags
-	outgoing []outgoing // sends under way
-	idleIn   []int      // slots of incoming that are free
-	idleOut  []int
-	awaiting int // receives posted for messages under way. Invariant: at most Config.Credits
+	buffers   buffers
+	incoming  []incoming // receives posted; the index is the slot in tags
+	outgoing  []outgoing // sends under way
+	idleIn    []int      // slots of incoming that are free
+	idleOut   []int
+	creditors []*link // receives for them were staged
+	awaiting  int     // receives posted for messages under way. Invariant: at most Config.Credits
 
 	next        uint64      // number of the next message that is sent, or told of
 	queue       []*transfer // at the root: messages that wait. Invariant: at most MaxQueued

@@ -95,6 +95,34 @@ func TestHostileWords(t *testing.T) {
 	})
 }
 
+// A credit that has no receive behind it is found out when a block waits for the receive in vain.
+func TestFalseCredit(t *testing.T) {
+	r := &rig{t: t, memory: 1 << 12}
+	r.change = func(rank int, c *Config) {
+		if rank == 1 {
+			c.Incoming = func(Message) Place { return Place{} } // so it never posts another receive
+		}
+	}
+	r.form(Config{Name: "g", Members: names(2), Algorithm: schedule.Chain, BlockSize: 64})
+	r.members[1].group.links[0].owedCredits++
+	_, err := r.members[0].group.Send(r.members[0].fill(1000), 1000)
+	check(t, err)
+	r.expectFailure(1, ErrProtocol, time.Minute)
+}
+
+// What one member says of a failure another one understands.
+func TestFailedWord(t *testing.T) {
+	for _, cause := range causes {
+		for _, rank := range []int{Unknown, 0, 1, schedule.MaxMembers - 1} {
+			w := failedWord(&Failure{Rank: rank, Cause: because(cause, errors.New("so"))})
+			gotRank, got, ok := w.failed(schedule.MaxMembers)
+			if !ok || gotRank != rank || got != cause || w.kind() != wordFailed {
+				t.Errorf("%v of %d came as %v of %d (%t)", cause, rank, got, gotRank, ok)
+			}
+		}
+	}
+}
+
 // newHostile forms a group of two whose root says what the test wants.
 func newHostile(t *testing.T) (*rig, *Group) {
 	r := &rig{t: t, memory: 1 << 12}

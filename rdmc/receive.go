@@ -16,7 +16,7 @@ func (g *Group) postReceives() {
 			}
 		}
 	}
-	if g.herald != nil && !g.firstPosted && len(g.active) < maxActive && !g.herald.broken && !g.herald.left {
+	if g.herald != nil && !g.firstPosted && len(g.active) < maxActive && !g.herald.broken {
 		g.postFirst()
 	}
 }
@@ -61,7 +61,7 @@ func (g *Group) postFirst() {
 	g.firstPosted = ok && g.expect(in)
 }
 
-// expect posts g.receipt for what comes next on a link. The receive is with the NIC before the credit is.
+// expect stages g.receipt for what comes next on a link, for which the peer is owed a credit.
 func (g *Group) expect(in incoming) bool {
 	l := in.link
 	slot := pop(&g.idleIn)
@@ -69,16 +69,28 @@ func (g *Group) expect(in incoming) bool {
 	in.count = l.posted
 	g.incoming[slot] = in
 	g.receipt.Tag = g.tag(tagArrival, l, slot)
-	err := l.data.StageReceive(&g.receipt)
-	if err == nil {
-		err = l.data.Flush()
-	}
-	if err != nil {
+	if err := l.data.StageReceive(&g.receipt); err != nil {
 		g.failLocally(err)
 		return false
 	}
-	g.credit(l)
+	if l.owedCredits++; !l.listed {
+		l.listed = true
+		g.creditors = append(g.creditors, l)
+	}
 	return true
+}
+
+// giveCredits hands the receives that were staged to the NIC, and only then tells the peers of them.
+func (g *Group) giveCredits() {
+	for _, l := range g.creditors {
+		l.listed = false
+		if err := l.data.Flush(); err != nil {
+			g.failLocally(err)
+			return
+		}
+		g.speak(l)
+	}
+	g.creditors = g.creditors[:0]
 }
 
 // stepArrival takes what came, if it is what must come.

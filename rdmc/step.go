@@ -57,6 +57,7 @@ func (g *Group) pump() {
 	for again := g.state == ready; again && g.state == ready; again = g.finish() {
 		g.startQueued()
 		g.postReceives()
+		g.giveCredits()
 		g.postSends()
 	}
 }

@@ -21,6 +21,7 @@ type shelf struct {
 	contents  map[uint64][]byte
 	arrived   map[string]int
 	gate      []gated
+	loads     int
 	wrong     []string
 }
 
@@ -65,6 +66,7 @@ func (s *shelf) Arrived(m Message, block int, at verbs.Span) {
 }
 
 func (s *shelf) Load(m Message, block int) (verbs.Span, bool) {
+	s.loads++
 	at, ok := s.give(fmt.Sprint("loaded ", m.Number, " ", block))
 	if ok {
 		copy(s.bytes(at), s.contents[m.Number][block*s.blockSize:])
@@ -138,6 +140,9 @@ func (r *rig) shelveAll(shelves []*shelf, gate bool) {
 				r.t.Errorf("member %d: block %s came %d times", rank, what, times)
 			}
 		}
+		if rank > 0 && s.loads > 0 {
+			r.t.Errorf("member %d: %d blocks were released before they were sent for the last time", rank, s.loads)
+		}
 		if len(s.out) > 0 || len(s.wrong) > 0 {
 			r.t.Errorf("member %d: not released %v, %v", rank, s.out, s.wrong)
 		}
@@ -158,28 +163,56 @@ func (r *rig) acceptAll(shelves []*shelf) bool {
 	return left
 }
 
-// A rejected block ends the group, and everybody hears who sent it.
+// A rejected block ends the group, and everybody hears who sent it: in a pipeline of four, member 3 gets its first block
+// from member 1 or 2, and others from others.
 func TestReject(t *testing.T) {
-	r := &rig{t: t}
-	shelves := r.shelves(4, 8, 256)
-	r.form(Config{Name: "g", Members: names(4), Algorithm: schedule.Chain, BlockSize: 256, Gate: true})
-	shelves[0].contents[0] = make([]byte, 10_000)
-	_, err := r.members[0].group.Send(Place{}, 10_000)
-	check(t, err)
-	r.run("at the gate", func(m *member) bool { return m.rank != 1 || len(shelves[1].gate) > 0 })
-	check(t, r.members[1].group.Accept(0, 0))
-	r.run("at the gate", func(m *member) bool { return m.rank != 2 || len(shelves[2].gate) > 0 })
-	if err := r.members[2].group.Accept(0, 1); !errors.Is(err, ErrArgument) {
-		t.Errorf("a block that did not come was accepted: %v", err)
-	}
-	check(t, r.members[2].group.Reject(0, 0, errors.New("bad hash")))
-	r.expectFailure(1, ErrRejected, time.Second)
-	for rank, s := range shelves {
-		if len(s.out) > 0 || len(s.wrong) > 0 {
-			t.Errorf("member %d: not released %v, %v", rank, s.out, s.wrong)
+	senders := map[int]bool{}
+	for nth := range 6 {
+		r := &rig{t: t}
+		shelves := r.shelves(4, 8, 256)
+		r.form(Config{Name: "g", Members: names(4), BlockSize: 256, Gate: true})
+		shelves[0].contents[0] = make([]byte, 10_000)
+		_, err := r.members[0].group.Send(Place{}, 10_000)
+		check(t, err)
+		for len(shelves[3].arrived) <= nth {
+			last := shelves[3].gate
+			shelves[3].gate = nil
+			r.acceptAll(shelves)
+			if shelves[3].gate = last; len(last) > 0 && len(shelves[3].arrived) <= nth {
+				check(t, r.members[3].group.Accept(0, last[0].block))
+				shelves[3].gate = last[1:]
+			}
+			r.pass(100 * time.Nanosecond)
+		}
+		gate := shelves[3].gate
+		bad := gate[len(gate)-1].block
+		if err := r.members[3].group.Accept(0, 39); !errors.Is(err, ErrArgument) {
+			t.Errorf("a block that did not come was accepted: %v", err)
+		}
+		sender := r.whoSends(3, bad, 40)
+		senders[sender] = true
+		check(t, r.members[3].group.Reject(0, bad, errors.New("bad hash")))
+		r.expectFailure(sender, ErrRejected, time.Second)
+		for rank, s := range shelves {
+			if len(s.out) > 0 || len(s.wrong) > 0 {
+				t.Errorf("member %d: not released %v, %v", rank, s.out, s.wrong)
+			}
 		}
 	}
-	if len(shelves[3].arrived) > 0 {
-		t.Error("the rejected block was passed on")
+	if len(senders) < 2 {
+		t.Errorf("all blocks came from %v", senders)
 	}
+}
+
+// whoSends asks the senders' own plans.
+func (r *rig) whoSends(to, block, blocks int) int {
+	for _, m := range r.members {
+		plan := m.group.part.Plan(blocks)
+		for step := range plan.Steps() {
+			if next, ok := plan.Send(step); ok && next == (schedule.Transfer{Peer: to, Block: block}) {
+				return m.rank
+			}
+		}
+	}
+	return Unknown
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // At no moment has a member more than Credits + 1 receives for data posted, or more than Sends blocks under way. The next
-// message starts while the last one drains.
+// message starts while the last one drains. All invariants hold after each event.
 func TestWindows(t *testing.T) {
 	for _, algorithm := range []schedule.Algorithm{schedule.Pipeline, schedule.Circulant, schedule.Chain} {
 		r := &rig{t: t, memory: 1 << 20}
@@ -26,6 +26,7 @@ func TestWindows(t *testing.T) {
 			check(t, err)
 			for _, m := range r.members {
 				m.group.measure(seen)
+				check(t, m.group.check())
 			}
 		}
 		if seen["receives"] != 4 || seen["sends"] != 2 || seen["messages"] < 2 {

@@ -19,8 +19,9 @@
 //	remains, err := muster.Gather(ctx, m, m.Members(), held)    // what all of them hold
 //	plan.Ranks, plan.Unfinished = m.Members(), remains.Unfinished
 //	again, err := muster.Create(ctx, m, loop, domain, []muster.Plan{plan})
-//	err = muster.Close(ctx, failed)                             // what it held is in the new group's memory now
 //
-// where held is what Group.Holdings says, and whatever complete messages the program still has. If one of these calls fails
-// because another member has died meanwhile, they begin again with Without.
+// where held is what Group.Holdings says, and whatever complete messages the program still has. The failed group is closed
+// when the new one has Completed what was unfinished: messages of one block lie in its buffers. If one of these calls fails
+// because another member has died meanwhile, they begin again with Without (mesh.Failed says whom the error names, and
+// mesh.ErrRegroup that somebody else has begun).
 package muster

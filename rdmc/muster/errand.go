@@ -11,27 +11,60 @@ import (
 	"github.com/weft-fabric/weft/loop"
 )
 
-// onLoop has f run on a loop, and waits for it. If the context ends first, f will not run any more.
-func onLoop(ctx context.Context, l *loop.Loop, f func() error) error {
+// onLoop has f run on a loop, and waits for it. If the context ends first, or the loop, f will not run any more.
+func onLoop(ctx context.Context, l *loop.Loop, f func() error) (result error) {
 	var taken atomic.Bool // by the loop, which runs f, or by us, who no longer want it
-	done := make(chan error, 1)
+	done := make(chan struct{})
 	err := hand(ctx, l, func() {
 		if !taken.Swap(true) {
-			done <- f()
+			result = f()
+			close(done)
 		}
 	})
 	if err != nil {
 		return err
 	}
-	select {
-	case err := <-done:
-		return err
-	case <-ctx.Done():
-		if taken.Swap(true) {
-			return <-done
-		}
-		return fmt.Errorf("%w: the loop did not get to it; was it started? %w", ErrLate, context.Cause(ctx))
+	if err := await(ctx, l, done, nil); err != nil && !taken.Swap(true) {
+		return fmt.Errorf("the loop did not get to it; was it started? %w", err)
 	}
+	<-done
+	return result
+}
+
+// glance is how often those who wait for a loop look whether there still is one.
+const glance = 20 * time.Millisecond
+
+// await waits until one of two channels is closed on a loop. The second may be nil.
+func await(ctx context.Context, l *loop.Loop, one, two <-chan struct{}) error {
+	ticker := time.NewTicker(glance)
+	defer ticker.Stop()
+	for {
+		select { // what has happened counts, even if the time is up
+		case <-one:
+			return nil
+		case <-two:
+			return nil
+		default:
+		}
+		select {
+		case <-one:
+		case <-two:
+		case <-ctx.Done():
+			return fmt.Errorf("%w: %w", ErrLate, context.Cause(ctx))
+		case <-ticker.C:
+			if err := ended(l); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// ended says why a loop has ended, if it has.
+func ended(l *loop.Loop) error {
+	if err := l.Do(func() {}); !errors.Is(err, loop.ErrFull) {
+		return err
+	}
+	return nil
 }
 
 // hand puts f into the loop's mailbox, when there is room.

@@ -2,8 +2,8 @@ package muster
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/weft-fabric/weft/loop"
@@ -47,18 +47,28 @@ func newGroup(l *loop.Loop, domain *verbs.Domain, plan Plan) (*Group, error) {
 	return g, nil
 }
 
-// connect begins to connect with all peers. One that has failed meanwhile says so by itself.
+// connect begins to connect with all peers.
 func (g *Group) connect() error {
 	for _, rank := range g.Peers() {
-		if g.failure != nil {
-			return nil
-		}
 		if err := g.Connect(rank, g.addresses[rank]); err != nil {
 			return err
 		}
 	}
 	g.addresses = nil
 	return nil
+}
+
+// awaitReady waits until the group is ready, or has failed.
+func (g *Group) awaitReady(ctx context.Context) error {
+	if err := await(ctx, g.loop, g.ready, g.ended); err != nil {
+		return fmt.Errorf("group %s did not become ready: %w", g.plan.Name, err)
+	}
+	select {
+	case <-g.ended:
+		return g.failure
+	default:
+		return nil
+	}
 }
 
 func (g *Group) becomeReady() {
@@ -113,34 +123,43 @@ func (g *Group) Do(ctx context.Context, f func(*rdmc.Group) error) error {
 	return onLoop(ctx, g.loop, func() error { return f(g.Group) })
 }
 
-// Close says goodbye in all groups at once, and returns when everything is freed. It must not be called on the loop. A member
+// Close says goodbye in groups of one loop, all at once, and returns when everything is freed. It must not be called on the loop. A member
 // that closes while others still need it ends the group for them: let all be done first, by a Barrier of the mesh. If the
 // loop has ended, it frees without a word.
 func Close(ctx context.Context, groups []*Group) error {
 	var failed error
-	for _, g := range groups {
-		if err := g.beginClose(ctx); err != nil && failed == nil {
+	for few := range slices.Chunk(groups, batch) {
+		err := onLoop(ctx, few[0].loop, func() error { return beginClose(few) })
+		if failed == nil && ended(few[0].loop) == nil {
 			failed = err
 		}
 	}
 	for i, g := range groups {
-		select {
-		case <-g.closed:
-		case <-ctx.Done():
-			return fmt.Errorf("close group %s, and perhaps %d more: %w: %w", g.plan.Name, len(groups)-i-1, ErrLate, context.Cause(ctx))
+		if err := g.endClose(ctx); err != nil {
+			return fmt.Errorf("close group %s, and perhaps %d more: %w", g.plan.Name, len(groups)-i-1, err)
 		}
 	}
 	return failed
 }
 
-// beginClose has the loop begin, or frees everything if there is no loop any more.
-func (g *Group) beginClose(ctx context.Context) error {
-	err := onLoop(ctx, g.loop, g.Group.Close)
-	if g.loop.Err() != nil || errors.Is(err, loop.ErrClosed) {
-		g.abandon.Do(g.free)
-		return nil
+func beginClose(groups []*Group) error {
+	var failed error
+	for _, g := range groups {
+		if err := g.Group.Close(); failed == nil {
+			failed = err
+		}
 	}
-	return err
+	return failed
+}
+
+// endClose waits until everything is freed, and frees it if there is no loop any more.
+func (g *Group) endClose(ctx context.Context) error {
+	err := await(ctx, g.loop, g.closed, nil)
+	if err == nil || ended(g.loop) == nil {
+		return err
+	}
+	g.abandon.Do(g.free)
+	return nil
 }
 
 func (g *Group) free() {
