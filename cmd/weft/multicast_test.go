@@ -87,7 +87,7 @@ func TestMulticastSimulated(t *testing.T) {
 		{"--local 8 --size 10MB --offload --repeat 2", "median"},
 		{"--local 3 --size 1MB -v", "member 2 (node2)"},
 	} {
-		status, out, errs := weft(append([]string{"multicast", "--provider", "sim"}, strings.Fields(c.args)...)...)
+		status, out, errs := weft(append([]string{"multicast", "--quiet", "--provider", "sim"}, strings.Fields(c.args)...)...)
 		if status != 0 || errs != "" || !strings.Contains(out, c.says) || !strings.Contains(out, "verified") || !strings.Contains(out, "simulated") {
 			t.Errorf("%s: status %d; want %q\n%s%s", c.args, status, c.says, out, errs)
 		}
@@ -105,7 +105,7 @@ func narrow(t *testing.T, out string) {
 }
 
 func TestMulticastSpeaksJSON(t *testing.T) {
-	status, out, errs := weft(strings.Fields("multicast --local 3 --provider sim --size 100kB --repeat 2 --json")...)
+	status, out, errs := weft(strings.Fields("multicast --local 3 --provider sim --size 100kB --repeat 2 --json --quiet")...)
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d, %s", status, errs)
 	}
@@ -133,7 +133,7 @@ func TestMulticastLocal(t *testing.T) {
 		{"tcp", "--local 4 --size 3MB --repeat 2"},
 		{"tcp", "--local 6 --size 1MB --algorithm circulant --repeat 1"},
 	} {
-		status, out, errs := weft(append([]string{"multicast", "--json", "--provider", c.lane}, strings.Fields(c.args)...)...)
+		status, out, errs := weft(append([]string{"multicast", "--json", "--quiet", "--provider", c.lane}, strings.Fields(c.args)...)...)
 		var r castReport
 		if err := json.Unmarshal([]byte(out), &r); status != 0 || errs != "" || err != nil {
 			t.Fatalf("%s: status %d, %v, %s%s", c.args, status, err, out, errs)
@@ -151,7 +151,7 @@ func TestMulticastLocal(t *testing.T) {
 
 func TestMulticastTable(t *testing.T) {
 	t.Setenv(asCommand, "1")
-	status, out, errs := weft(strings.Fields("multicast --local 3 --provider shm --size 1MB")...)
+	status, out, errs := weft(strings.Fields("multicast --local 3 --provider shm --size 1MB --quiet")...)
 	if status != 0 || errs != "" || strings.Count(out, "verified") != 4 || !strings.Contains(out, "one copy, to member 1 alone") {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
@@ -160,8 +160,8 @@ func TestMulticastTable(t *testing.T) {
 
 // A member that does not come is named, when the time is up.
 func TestMulticastMissing(t *testing.T) {
-	status, _, errs := weft(strings.Fields("multicast --members unix:@weft-nobody,unix:@weft-none --timeout 200ms")...)
-	if status != exitFailed || !strings.Contains(errs, "member 1 (unix:@weft-nobody) did not come within 200ms") || !strings.Contains(errs, "member 2 (unix:@weft-none)") {
+	status, _, errs := weft(strings.Fields("multicast --members unix:@weft-nobody,unix:@weft-none --timeout 1s --quiet")...)
+	if status != exitFailed || !strings.Contains(errs, "member 1 (unix:@weft-nobody) did not ") || !strings.Contains(errs, "member 2 (unix:@weft-none) did not ") {
 		t.Errorf("status %d, %s", status, errs)
 	}
 }
