@@ -16,7 +16,9 @@ func TestHostile(t *testing.T) {
 	t.Parallel()
 	onLanesAtOnce(t, func(t *testing.T, lane string) {
 		c := newCrew(t, lane, 4, func(i int, open *order) { open.Hostile = i == hostile })
-		c.betray(lyingGroups(func(name string) bool { return name != boldest }))
+		c.betray(lyingGroups(func(name string) bool {
+			return name != boldest && (inMachine(lane, 0, 1) == 1 || slices.Contains(favourites, name))
+		}))
 		g := groupOrder{Name: "with it", Ranks: []int{hostile, 2, 1, 0}, BlockSize: blockSize}
 		c.create(g)
 		c.send(g, sizes...)
@@ -32,6 +34,9 @@ func TestHostileWithoutCredit(t *testing.T) {
 		c.kill(hostile)
 	})
 }
+
+// favourites are the lies that are told in virtual machines.
+var favourites = []string{"another block", "too short", "much too long", "an absurd size", "endless credits", "bytes for words", "silence"}
 
 // boldest is the lie for which the liar posts more than package verbs knows of.
 const boldest = "blocks twice"

@@ -18,7 +18,7 @@ const crewSize = 5
 // at another point. Every survivor hears of it once, and they finish what they can.
 func TestKillHeld(t *testing.T) {
 	onLanes(t, func(t *testing.T, lane string) {
-		for victim := range crewSize {
+		for victim := 0; victim < crewSize; victim += inMachine(lane, 2, 1) {
 			t.Run(fmt.Sprint(victim), func(t *testing.T) { killHeld(t, lane, victim) })
 		}
 	})
@@ -30,14 +30,14 @@ const points = 12
 func killHeld(t *testing.T, lane string, victim int) {
 	c := newCrew(t, lane, crewSize, nil)
 	var groups []groupOrder
-	for point := 1; point <= points; point++ {
+	for point := 1; point <= points; point += inMachine(lane, 4, 1) {
 		groups = append(groups, killable(fmt.Sprint("held at ", point), point))
 	}
 	c.must(c.all(), func(i int) order {
 		mine := slices.Clone(groups)
 		for at := range mine {
 			if i == victim {
-				mine[at].Hold = at + 1
+				mine[at].Hold = 1 + at*points/len(mine)
 			}
 		}
 		return order{Do: "create", Groups: mine}
@@ -100,7 +100,7 @@ func (c *crew) finished(g groupOrder) {
 // Each member kills itself in the middle of what it is doing, while all others are at work.
 func TestKillRunning(t *testing.T) {
 	onLanes(t, func(t *testing.T, lane string) {
-		for victim := range crewSize {
+		for victim := inMachine(lane, 1, 0); victim < crewSize; victim += inMachine(lane, 2, 1) {
 			for _, after := range moments(victim) {
 				t.Run(fmt.Sprintf("%d/%d", victim, after), func(t *testing.T) { killRunning(t, lane, victim, after) })
 			}
@@ -122,7 +122,7 @@ func moments(victim int) (list []int64) {
 func killRunning(t *testing.T, lane string, victim int, after int64) {
 	c := newCrew(t, lane, crewSize, func(i int, open *order) { open.Fused = i == victim })
 	var groups []groupOrder
-	for number := range 10 {
+	for number := range inMachine(lane, 4, 10) {
 		g := killable(fmt.Sprint("running ", number), number)
 		g.Store = g.Gate || number < 3 // and otherwise memory is given whole
 		groups = append(groups, g)
