@@ -27,20 +27,25 @@ const deadPeer = 20 * time.Second
 func newCrew(t *testing.T, lane string, n int, change func(index int, open *order)) *crew {
 	t.Helper()
 	c := &crew{t: t, lane: lane}
-	addresses := meetingPlaces(n)
 	for i := range n {
 		c.members = append(c.members, startProcess(t, memberName(i)))
 	}
 	t.Cleanup(c.end)
+	c.meet(meetingPlaces(n), change)
+	return c
+}
+
+// meet has the members open devices and join the mesh.
+func (c *crew) meet(addresses []string, change func(index int, open *order)) {
+	c.t.Helper()
 	c.must(c.all(), func(i int) order {
-		open := order{Do: "open", Lane: lane, Timeout: deadPeer}
+		open := order{Do: "open", Lane: c.lane, Timeout: deadPeer}
 		if change != nil {
 			change(i, &open)
 		}
 		return open
 	})
 	c.must(c.all(), func(i int) order { return order{Do: "join", Self: i, Members: addresses} })
-	return c
 }
 
 // meetingPlaces are addresses for the mesh of a crew.
@@ -169,8 +174,10 @@ func countOf(seen []report, kind, group string) (n int) {
 func (c *crew) kill(member int) {
 	p := c.members[member]
 	p.dead = true
-	_ = p.cmd.Process.Kill()
-	p.bury()
+	if !p.away {
+		_ = p.cmd.Process.Kill()
+		p.bury()
+	}
 }
 
 // fall waits until a member has killed itself.

@@ -98,6 +98,8 @@ func (m *member) obey(o order) error {
 		return m.finish(ctx, o.Groups)
 	case "close":
 		return m.close(ctx, o.Group)
+	case "barrier":
+		return m.mesh.Barrier(ctx, "barrier")
 	case "leave":
 		return m.leave(ctx)
 	}
