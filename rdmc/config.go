@@ -80,7 +80,7 @@ type Place struct {
 }
 
 // Delivery is a message that is complete. A message of one block lies in a buffer of the group's: it is the application's
-// until Completed returns or, if that called Keep, until Release.
+// until Completed returns or, if that called Keep, until Release or Closed.
 type Delivery struct {
 	Message
 	Place // zero with a Store

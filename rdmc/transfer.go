@@ -30,6 +30,7 @@ type transfer struct {
 	receives, sends       bool // there is a next one
 	toTell                int  // heirs up to, not including, which were told by a header alone
 	receiving, sending    int  // posted
+	carried               int  // of those being sent, the blocks; the others are headers alone
 }
 
 // newTransfer makes the transfer of a message that nothing is known to have arrived of.

@@ -80,7 +80,7 @@ func (m *member) await(ctx context.Context) (completion, error) {
 	case failure := <-m.node.failed:
 		return completion{}, failure
 	case <-ctx.Done():
-		return completion{}, errInterrupted
+		return completion{}, short(context.Cause(ctx))
 	}
 }
 
@@ -110,11 +110,12 @@ func said(err error) string {
 	return "failed: " + err.Error()
 }
 
-// close ends everything: groups say goodbye first, for which they have a moment.
-func (m *member) close() (err error) {
+// close ends everything, and tells the others why if it ends too early. Groups say goodbye first, for which they have a
+// moment.
+func (m *member) close(why error) (err error) {
 	err = m.closeDevice()
 	if m.mesh != nil {
-		err = errors.Join(err, m.mesh.Close())
+		err = errors.Join(err, m.mesh.CloseWith(why))
 	}
 	if m.listener != nil {
 		err = errors.Join(err, m.listener.Close())

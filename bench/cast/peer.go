@@ -38,6 +38,13 @@ func (p *peer) runSwap(ctx context.Context, step string, mine word, patience tim
 	p.at = hostClock()
 }
 
+// runEnd ends the session. It ends when the member has heard why, or after a moment.
+func (p *peer) runEnd(why error) {
+	if p.session != nil {
+		_ = p.session.CloseWith(why) // it may be gone
+	}
+}
+
 // failed reports whether the member cannot go on, or cannot be heard.
 func (p *peer) failed() bool { return p.err != nil || p.heard.Error != "" }
 
@@ -67,7 +74,11 @@ func (g *leading) swap(step string, mine func(*peer) word) error {
 
 // agree has one step with all members, in which everybody tells whether it has succeeded.
 func (g *leading) agree(step string, mine error) error {
-	g.each(func(p *peer) { p.runSwap(g.ctx, step, word{}, g.patience()) })
+	patience := g.patience()
+	if mine != nil {
+		patience = g.Job.Timeout + failedTime // by then the others have noticed, too
+	}
+	g.each(func(p *peer) { p.runSwap(g.ctx, step, word{}, patience) })
 	return g.verdict(mine)
 }
 
@@ -87,7 +98,7 @@ func (g *leading) verdict(mine error) error {
 	}
 	switch {
 	case mine != nil:
-		return mine
+		return named(mine)
 	case said != nil:
 		return oneLine(said)
 	}

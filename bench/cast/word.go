@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/connect/mesh"
+	"github.com/weft-fabric/weft/rdmc"
 )
 
 // What a step may take: one that all come to at about the same time; one that waits for a message, whose end the group
@@ -97,9 +100,37 @@ func short(err error) error {
 		return errSilent
 	case errors.Is(err, context.Canceled):
 		return errInterrupted
+	case !errors.Is(err, connect.ErrGaveUp):
+		return err
 	}
 	for inner := errors.Unwrap(err); inner != nil && errors.Is(inner, connect.ErrGaveUp) && errors.Unwrap(inner) != nil; inner = errors.Unwrap(inner) {
 		err = inner // the innermost that has words of its own
+	}
+	return gaveUp{err}
+}
+
+// gaveUp is what the root said when it gave up, as people want to read it.
+type gaveUp struct{ error }
+
+func (g gaveUp) Error() string {
+	return strings.TrimPrefix(g.error.Error(), connect.ErrGaveUp.Error()+": ")
+}
+
+func (g gaveUp) Unwrap() error { return g.error }
+
+// named makes one short line of an error that names members: what failed and who, and not in which round of what.
+func named(err error) error {
+	var failure *rdmc.Failure
+	var met *mesh.Error
+	switch {
+	case errors.As(err, &failure) && failure.Rank != rdmc.Unknown:
+		return fmt.Errorf("member %d (%s) %w", failure.Rank, failure.Member, failure.Cause)
+	case errors.As(err, &met):
+		var all []error
+		for _, m := range met.Members {
+			all = append(all, fmt.Errorf("member %v %w", m, short(m.Err)))
+		}
+		return oneLine(all)
 	}
 	return err
 }

@@ -55,7 +55,6 @@ If a member dies, every other names it and fails. Ctrl-C ends all.`,
   weft multicast --local 1000 --provider sim --rate 40gbit
   weft multicast --serve 0.0.0.0 --plain       on other hosts, and on this one:
   weft multicast --members host1,host2:7471 --plain --size 1GiB`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.addFlags(cmd)

@@ -62,7 +62,7 @@ func (o *multicastOptions) settings(cmd *cobra.Command, args []string) (s *multi
 	if o.serve != "" {
 		return s, nil
 	}
-	return s, o.fillJob(s)
+	return s, o.fillJob(cmd, s)
 }
 
 // choose reads which provider is wanted.
@@ -120,7 +120,7 @@ func (o *multicastOptions) checkServe(cmd *cobra.Command) error {
 }
 
 // fillJob reads what is written in words, and checks all of it.
-func (o *multicastOptions) fillJob(s *multicastSettings) (err error) {
+func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (err error) {
 	j := &s.job
 	*j = cast.Job{Stripes: o.stripes, Credits: o.credits, Offload: o.offload, Runs: o.repeat, Seed: o.seed, Timeout: o.peerTimeout}
 	if err := j.Algorithm.UnmarshalText([]byte(o.algorithm)); err != nil {
@@ -141,7 +141,7 @@ func (o *multicastOptions) fillJob(s *multicastSettings) (err error) {
 	if j.Algorithm.Racks() && len(j.Racks) == 0 {
 		return fmt.Errorf("--algorithm %v needs --racks: how many members are in each", j.Algorithm)
 	}
-	if j.Runs == 0 {
+	if !cmd.Flags().Changed("repeat") {
 		j.Runs = 3
 		if s.simulated {
 			j.Runs = 1 // nothing has to warm up, and virtual time is the same every time

@@ -27,7 +27,6 @@ type castShow struct {
 	asJSON   bool
 	each     bool // show when each member was done
 	asked    string
-	lane     string // what the lane is, for people
 	progress *progress
 	far      castProgress
 	formed   func() // is told that the group is there
@@ -59,11 +58,12 @@ func (c *castShow) watch() cast.Watch {
 func (c *castShow) head(r *cast.Report) {
 	c.formed()
 	c.report = r
-	c.printf("%s: %v in %s of %v, %v", over(r), units.Size(r.Size), counted(r.Blocks, "block"), units.Size(r.Block), r.Algorithm)
+	c.printf("%s, timed by %s\n%v in %s of %v, %v", over(r), clockWords[r.Clock], units.Size(r.Size), counted(r.Blocks, "block"),
+		units.Size(r.Block), r.Algorithm)
 	if r.Stripes > 1 {
 		c.printf(" in %d stripes", r.Stripes)
 	}
-	c.printf("\n%s, %d are the least possible; times by %s\n", counted(r.Steps, "step"), r.BoundSteps, clockWords[r.Clock])
+	c.printf(": %s, at best %d\n", counted(r.Steps, "step"), r.BoundSteps)
 	if r.Phantom {
 		c.printf("phantom memory: the origin of every byte is kept and checked, not the bytes\n")
 	}

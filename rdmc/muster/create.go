@@ -143,28 +143,22 @@ func (c *creation) others() []int {
 	return slices.DeleteFunc(c.mesh.Members(), func(i int) bool { return i == c.mesh.Self() })
 }
 
-// connect connects all groups, and waits until all are ready. It leaves some of the time for the verdict. All members go
-// through the groups in the same order, so that two ends never wait long for each other.
+// connect connects all groups, a batch at a time, and waits until they are ready. It leaves some of the time for the verdict.
+// All members go through the groups in the same order, so that two ends never wait long for each other, and a device does
+// not have to call thousands of peers at once.
 func (c *creation) connect(ctx context.Context) error {
 	deadline, _ := ctx.Deadline()
 	ctx, cancel := context.WithTimeout(ctx, time.Until(deadline)*3/4)
 	defer cancel()
-	if err := inTurns(ctx, c.loop, c.groups, (*Group).connect); err != nil {
-		return err
-	}
-	return c.await(ctx)
-}
-
-// await waits until all groups are ready, or one has failed.
-func (c *creation) await(ctx context.Context) error {
-	for i, g := range c.groups {
-		if err := await(ctx, c.loop, g.ready, g.ended); err != nil {
-			return fmt.Errorf("group %s, and perhaps %d more, did not become ready: %w", g.plan.Name, len(c.groups)-i-1, err)
+	for few := range slices.Chunk(c.groups, batch) {
+		err := inTurns(ctx, c.loop, few, (*Group).connect)
+		for _, g := range few {
+			if err == nil {
+				err = g.awaitReady(ctx)
+			}
 		}
-		select {
-		case <-g.ended:
-			return g.failure
-		default:
+		if err != nil {
+			return err
 		}
 	}
 	return nil

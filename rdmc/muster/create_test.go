@@ -104,6 +104,24 @@ func TestAThousandGroups(t *testing.T) {
 	closeAll(t, members, groups)
 }
 
+// TestManyGroupsOnEveryLane: a device is not asked to call thousands of peers at once.
+func TestManyGroupsOnEveryLane(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes seconds")
+	}
+	for name, lanes := range laneNames {
+		t.Run(name, func(t *testing.T) {
+			members := newMembers(t, 4, 1<<16, lanes)
+			closeAll(t, members, createAll(t, members, func(_ int, m *member) (plans []Plan) {
+				for k := range 100 {
+					plans = append(plans, Plan{Config: m.smallConfig(fmt.Sprint("group ", k))})
+				}
+				return plans
+			}))
+		})
+	}
+}
+
 // TestDifferencesAreNamedAtAll: member 1 differs, and everybody hears in what.
 func TestDifferencesAreNamedAtAll(t *testing.T) {
 	for want, change := range map[string]func(*Plan){

@@ -58,6 +58,19 @@ func (g *Group) connect() error {
 	return nil
 }
 
+// awaitReady waits until the group is ready, or has failed.
+func (g *Group) awaitReady(ctx context.Context) error {
+	if err := await(ctx, g.loop, g.ready, g.ended); err != nil {
+		return fmt.Errorf("group %s did not become ready: %w", g.plan.Name, err)
+	}
+	select {
+	case <-g.ended:
+		return g.failure
+	default:
+		return nil
+	}
+}
+
 func (g *Group) becomeReady() {
 	close(g.ready)
 	if g.plan.Ready != nil {

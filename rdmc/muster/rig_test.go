@@ -84,7 +84,7 @@ func openMember(t testing.TB, room int, lanes soft.Lanes) *member {
 	t.Helper()
 	m := &member{}
 	var err error
-	m.nic, err = soft.New(soft.Config{Lanes: lanes})
+	m.nic, err = soft.New(soft.Config{Lanes: lanes, PeerTimeout: 10 * time.Second}) // a slow machine is not a dead one
 	check(t, err)
 	m.device, err = verbs.Open(m.nic)
 	check(t, err)

@@ -80,6 +80,11 @@ func TestStoresNotice(t *testing.T) {
 			m.store.Release(message, 0, at)
 			m.store.Release(message, 0, at)
 		}},
+		{"memory of the Store changed after Failed", func(m *Member) {
+			m.failed(&rdmc.Failure{})
+			m.store.memory.Bytes()[5]++
+			m.checkFrozen()
+		}},
 		{"message 0 of 10 bytes is not what was sent", func(m *Member) { arrive(m, 0); m.completed(rdmc.Delivery{Message: message}) }},
 	} {
 		spec := Spec{Blockwise: true}

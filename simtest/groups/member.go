@@ -1,6 +1,8 @@
 package groups
 
 import (
+	"bytes"
+
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/rdmc"
 )
@@ -84,17 +86,18 @@ func (m *Member) incoming(message rdmc.Message) rdmc.Place {
 }
 
 // accept lets a block pass the gate, at once or later.
-func (m *Member) accept(number uint64, block int) {
-	wait := m.Group.wait()
-	if wait == 0 {
-		m.expect(m.End.Accept(number, block))
+func (m *Member) accept(h *held, block int) {
+	pass := func() {
+		if m.live() {
+			h.have.Add(block)
+			m.expect(m.End.Accept(h.Number, block))
+		}
+	}
+	if wait := m.Group.wait(); wait > 0 {
+		m.Node.later(wait, pass)
 		return
 	}
-	m.Node.later(wait, func() {
-		if m.live() {
-			m.expect(m.End.Accept(number, block))
-		}
-	})
+	pass()
 }
 
 // completed implements rdmc.Config.Completed.
@@ -109,7 +112,7 @@ func (m *Member) completed(d rdmc.Delivery) {
 	if !m.isComplete(h, d.Place) {
 		m.problem("message %d of %d bytes is not what was sent", d.Number, d.Size)
 	}
-	h.complete = true
+	m.keep(h, d.Place)
 	m.Completed = append(m.Completed, Completion{d.Message, m.Group.Cluster.Fabric.Now()})
 	if m.Rank == 0 {
 		m.Group.sendMore()
@@ -133,6 +136,24 @@ func (m *Member) isComplete(h *held, place rdmc.Place) bool {
 	return h.whole().isAt(place.Memory, int(place.Offset))
 }
 
+// keep has a slow member keep the group's buffer of a message of one block for a while.
+func (m *Member) keep(h *held, place rdmc.Place) {
+	wait := m.Group.wait()
+	if m.store != nil || wait == 0 || h.Blocks() > 1 || m.Rank == 0 {
+		return
+	}
+	m.End.Keep(h.Number)
+	m.Node.later(wait, func() {
+		if !m.live() {
+			return
+		}
+		if h.Size > 0 && !h.whole().isAt(place.Memory, int(place.Offset)) {
+			m.problem("message %d, which was kept, has changed", h.Number)
+		}
+		m.End.Release(h.Number)
+	})
+}
+
 // checkMessage compares what a member is told of a message with what was sent.
 func (m *Member) checkMessage(told rdmc.Message) {
 	sizes := m.Group.stream.sizes
@@ -151,6 +172,9 @@ func (m *Member) failed(f *rdmc.Failure) {
 	for _, h := range m.replica.held {
 		h.freeze()
 	}
+	if m.store != nil {
+		m.store.frozen = bytes.Clone(m.store.memory.Bytes())
+	}
 }
 
 // closed implements rdmc.Config.Closed.
@@ -167,6 +191,9 @@ func (m *Member) checkFrozen() {
 		if h.changed() {
 			m.problem("memory of message %d changed after Failed", h.Number)
 		}
+	}
+	if m.store != nil && !bytes.Equal(m.store.frozen, m.store.memory.Bytes()) {
+		m.problem("memory of the Store changed after Failed")
 	}
 }
 

@@ -1,8 +1,10 @@
 package groups
 
 import (
+	"errors"
 	"fmt"
 
+	"github.com/weft-fabric/weft/provider/sim"
 	"github.com/weft-fabric/weft/rdmc"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
@@ -42,7 +44,7 @@ func (m *Member) holdings() map[uint64]schedule.Set {
 	for _, holding := range m.End.Holdings() {
 		m.checkMessage(holding.Message)
 		h := m.replica.message(holding.Message)
-		m.keep(h, holding)
+		m.rescue(h, holding)
 		for block := range holding.Blocks() {
 			if holding.Have.Has(block) && !h.holds(block) {
 				m.problem("says that it holds block %d of message %d", block, h.Number)
@@ -53,8 +55,8 @@ func (m *Member) holdings() map[uint64]schedule.Set {
 	return sets
 }
 
-// keep copies a message of one block, which lies in a buffer of the group's.
-func (m *Member) keep(h *held, holding rdmc.Holding) {
+// rescue copies a message of one block, which lies in a buffer of the group's.
+func (m *Member) rescue(h *held, holding rdmc.Holding) {
 	if m.store != nil || holding.Blocks() > 1 || h.Size == 0 || !holding.Have.Has(0) {
 		return
 	}
@@ -120,7 +122,11 @@ func (g *Group) unfinished(number uint64, holders []map[uint64]schedule.Set) (u 
 
 // startAt forgets the messages that cannot be finished. Without any that can, the group begins anew, with number 0.
 func (g *Group) startAt(first uint64, unfinished int) {
-	g.stream.sizes = g.stream.sizes[:int(first)+unfinished]
+	for _, err := range g.stream.cut(first + uint64(unfinished)) {
+		if !errors.Is(err, sim.ErrCrashed) {
+			g.Cluster.expect(err)
+		}
+	}
 	g.posted = uint64(len(g.stream.sizes))
 	if unfinished == 0 {
 		g.stream = g.Cluster.newStream()

@@ -26,12 +26,11 @@ type replica struct {
 // held is what one node holds of one message.
 type held struct {
 	rdmc.Message
-	stream   *stream
-	memory   *verbs.Memory // whole messages; nil with a Store
-	have     schedule.Set  // with a Store: the blocks that are kept
-	arrivals []uint8       // with a Store: how often each block came
-	complete bool
-	frozen   []byte // what memory held when the group failed
+	stream *stream
+	memory *verbs.Memory // whole messages; nil with a Store
+	have   schedule.Set  // with a Store: the blocks that are kept
+	came   []*Member     // with a Store: to whom each block came last, of the members that this node was
+	frozen []byte        // what memory held when the group failed
 }
 
 func (s *stream) replica(node *Node, blockwise bool) *replica {
@@ -49,7 +48,7 @@ func (r *replica) message(m rdmc.Message) *held {
 	if h == nil {
 		h = &held{Message: m, stream: r.stream}
 		if r.blockwise {
-			h.have, h.arrivals = schedule.NewSet(m.Blocks()), make([]uint8, m.Blocks())
+			h.have, h.came = schedule.NewSet(m.Blocks()), make([]*Member, m.Blocks())
 		}
 		r.held[m.Number] = h
 	}
@@ -111,10 +110,15 @@ func (h *held) changed() bool {
 	return h.frozen != nil && !bytes.Equal(h.frozen, h.memory.Bytes())
 }
 
-// close frees the memory of all messages.
-func (s *stream) close() (failed []error) {
+// cut forgets the messages from a number on.
+func (s *stream) cut(end uint64) (failed []error) {
+	s.sizes = s.sizes[:end]
 	for _, r := range s.replicas {
-		for _, h := range r.held {
+		for number, h := range r.held {
+			if number < end {
+				continue
+			}
+			delete(r.held, number)
 			if h.memory != nil {
 				failed = append(failed, h.memory.Close())
 			}
@@ -122,3 +126,6 @@ func (s *stream) close() (failed []error) {
 	}
 	return failed
 }
+
+// close frees the memory of all messages.
+func (s *stream) close() []error { return s.cut(0) }

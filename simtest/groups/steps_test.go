@@ -38,18 +38,19 @@ func crashScenario(algorithm schedule.Algorithm, members, blocks, victim int, bl
 	for node := range members {
 		spec.Nodes = append(spec.Nodes, node)
 		if algorithm.Racks() {
-			spec.Racks = append(spec.Racks, node%2)
+			spec.Racks = append(spec.Racks, node%3)
 		}
 	}
 	size := uint64(600*blocks - 1)
 	return &scenario{
-		random:  rand.New(rand.NewPCG(1, 1)),
-		config:  Config{Nodes: members, Fabric: sim.Config{PeerTimeout: peerTimeout}},
-		specs:   []Spec{spec},
-		sizes:   [][]uint64{{size, size + 1}},
-		spread:  make([]time.Duration, 1),
-		victims: []int{victim},
-		slow:    1,
+		random:   rand.New(rand.NewPCG(1, 1)),
+		config:   Config{Nodes: members, Fabric: sim.Config{PeerTimeout: peerTimeout}},
+		specs:    []Spec{spec},
+		sizes:    [][]uint64{{size, size + 1}},
+		spread:   make([]time.Duration, 1),
+		victims:  []int{victim},
+		slow:     1,
+		slowLink: 1,
 	}
 }
 

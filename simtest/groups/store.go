@@ -12,7 +12,8 @@ type store struct {
 	size    int // of a slot
 	free    []int
 	used    []bool
-	refused bool // it had no memory, and owes a Continue
+	refused bool   // it had no memory, and owes a Continue
+	frozen  []byte // what memory held when the group failed
 }
 
 func newStore(m *Member, slots, size int, phantom bool) (*store, error) {
@@ -70,20 +71,22 @@ func (s *store) Acquire(number uint64, block int) (verbs.Span, bool) {
 	return s.span(slot, s.size), true
 }
 
-// Arrived implements rdmc.Store: it judges the block, and writes it to the disk.
+// Arrived implements rdmc.Store: it judges the block, and writes it to the disk. With a gate it is kept when it is accepted.
 func (s *store) Arrived(m rdmc.Message, block int, at verbs.Span) {
 	s.member.called("Arrived")
 	s.member.checkMessage(m)
 	h := s.member.replica.message(m)
-	if h.arrivals[block]++; h.arrivals[block] > 1 || h.have.Has(block) {
+	if h.came[block] == s.member || h.have.Has(block) {
 		s.member.problem("block %d of message %d came although it was here", block, m.Number)
 	}
+	h.came[block] = s.member
 	if !h.block(block).isAt(s.memory, s.slot(at)*s.size) {
 		s.member.problem("block %d of message %d has wrong contents", block, m.Number)
 	}
-	h.have.Add(block)
 	if s.member.Group.Spec.Gate {
-		s.member.accept(m.Number, block)
+		s.member.accept(h, block)
+	} else {
+		h.have.Add(block)
 	}
 }
 
