@@ -78,6 +78,7 @@ func (c *crew) recover(groups []groupOrder, victim int) {
 	for _, g := range rest {
 		c.finished(g)
 	}
+	c.same(c.all(), order{Do: "bury"})
 }
 
 // finished waits until all members have what can be finished of a group, and one message more.
