@@ -13,6 +13,7 @@ const hostile = 3
 // A member that breaks the protocol ends the groups that it is in, which name it. Others of the same processes go on, also
 // those in which it behaves.
 func TestHostile(t *testing.T) {
+	takesSeconds(t)
 	t.Parallel()
 	onLanesAtOnce(t, func(t *testing.T, lane string) {
 		c := newCrew(t, lane, 4, func(i int, open *order) { open.Hostile = i == hostile })

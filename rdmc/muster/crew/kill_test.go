@@ -104,6 +104,7 @@ func (c *crew) finished(g groupOrder) {
 
 // Each member kills itself in the middle of what it is doing, while all others are at work.
 func TestKillRunning(t *testing.T) {
+	takesSeconds(t)
 	onLanes(t, func(t *testing.T, lane string) {
 		for victim := inMachine(lane, 1, 0); victim < crewSize; victim += inMachine(lane, 2, 1) {
 			for _, after := range moments(victim) {
@@ -130,6 +131,11 @@ func killRunning(t *testing.T, lane string, victim int, after int64) {
 	for number := range inMachine(lane, 4, 10) {
 		g := killable(fmt.Sprint("running ", number), number)
 		g.Store = g.Gate || number < 3 // and otherwise memory is given whole
+		groups = append(groups, g)
+	}
+	if lane != "ibv" { // RDMA devices have no chains
+		g := killable("offload", 0)
+		g.Store, g.Gate, g.Offload = false, false, true
 		groups = append(groups, g)
 	}
 	c.create(groups...)

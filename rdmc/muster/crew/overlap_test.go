@@ -50,6 +50,7 @@ var scales = map[string]struct{ members, groups int }{"shm": {6, 1000}, "tcp": {
 
 // A thousand groups are made ahead of time, and a message goes through each, in all of them at once.
 func TestThousandGroups(t *testing.T) {
+	takesSeconds(t)
 	onLanes(t, func(t *testing.T, lane string) {
 		scale := scales[lane]
 		c := newCrew(t, lane, scale.members, nil)

@@ -50,6 +50,7 @@ func stopped(t *testing.T, lane string, stall, deadPeer time.Duration) (c *crew,
 
 // A member that stands still is named, and its group ends; others go on.
 func TestStopped(t *testing.T) {
+	takesSeconds(t)
 	t.Parallel()
 	onLanesAtOnce(t, func(t *testing.T, lane string) {
 		c, with, without := stopped(t, lane, 2*time.Second, deadPeer)
