@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // crew is the members of a test, by their indexes in the mesh.
@@ -21,7 +20,8 @@ type crew struct {
 var crews atomic.Int64
 
 // deadPeer is after how long devices give up a silent peer: longer than members stay away on a machine that is busy.
-const deadPeer = 20 * time.Second
+// Who is killed is missed at once all the same: its connections end.
+const deadPeer = patience / 2
 
 // newCrew starts so many members, which open devices and join a mesh. Change, if not nil, may change how they open.
 func newCrew(t *testing.T, lane string, n int, change func(index int, open *order)) *crew {
