@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
-	"time"
 )
 
 // crew is the members of a test, by their indexes in the mesh.
@@ -21,26 +20,32 @@ type crew struct {
 var crews atomic.Int64
 
 // deadPeer is after how long devices give up a silent peer: longer than members stay away on a machine that is busy.
-const deadPeer = 20 * time.Second
+// Who is killed is missed at once all the same: its connections end.
+const deadPeer = patience / 2
 
 // newCrew starts so many members, which open devices and join a mesh. Change, if not nil, may change how they open.
 func newCrew(t *testing.T, lane string, n int, change func(index int, open *order)) *crew {
 	t.Helper()
 	c := &crew{t: t, lane: lane}
-	addresses := meetingPlaces(n)
 	for i := range n {
 		c.members = append(c.members, startProcess(t, memberName(i)))
 	}
 	t.Cleanup(c.end)
+	c.meet(meetingPlaces(n), change)
+	return c
+}
+
+// meet has the members open devices and join the mesh.
+func (c *crew) meet(addresses []string, change func(index int, open *order)) {
+	c.t.Helper()
 	c.must(c.all(), func(i int) order {
-		open := order{Do: "open", Lane: lane, Timeout: deadPeer}
+		open := order{Do: "open", Lane: c.lane, Timeout: deadPeer}
 		if change != nil {
 			change(i, &open)
 		}
 		return open
 	})
 	c.must(c.all(), func(i int) order { return order{Do: "join", Self: i, Members: addresses} })
-	return c
 }
 
 // meetingPlaces are addresses for the mesh of a crew.
@@ -169,8 +174,10 @@ func countOf(seen []report, kind, group string) (n int) {
 func (c *crew) kill(member int) {
 	p := c.members[member]
 	p.dead = true
-	_ = p.cmd.Process.Kill()
-	p.bury()
+	if !p.away {
+		_ = p.cmd.Process.Kill()
+		p.bury()
+	}
 }
 
 // fall waits until a member has killed itself.

@@ -2,6 +2,7 @@ package crew
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,7 +49,7 @@ func (s *squad) plan() (muster.Plan, error) {
 	}
 	plan := muster.Plan{Ranks: o.Ranks, Made: s.begin, Config: rdmc.Config{
 		Name: o.Name, Members: o.Names, Algorithm: algorithm, Racks: o.Racks, Stripes: o.Stripes, BlockSize: o.BlockSize,
-		Offload: o.Offload, Stall: o.Stall, Gate: o.Gate,
+		Offload: o.Offload, Stall: cmp.Or(o.Stall, deadPeer), Gate: o.Gate,
 		Incoming: s.incoming, Completed: s.completed, Failed: s.failed,
 	}}
 	if s.shelf != nil {
