@@ -11,7 +11,8 @@
 //
 // A failure is reported once at every surviving member, within a bounded time, and names who failed as far as is known.
 // After it nothing is called and nothing touches memory. Groups without the failed member notice nothing. Survivors can
-// form a new group and finish what was under way from what they hold: see Config.Unfinished and Group.Holdings.
+// form a new group and finish what was under way from what they hold: muster.Mend does it, with
+// Config.Unfinished and Group.Holdings.
 //
 // Members reach each other's memory only through Sends into receives that were posted: nobody holds a key to anybody's
 // memory. Whatever a member sends, it can end groups that it belongs to, and nothing else.

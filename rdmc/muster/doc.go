@@ -13,15 +13,17 @@
 //
 // # When a member has failed
 //
-// Every survivor hears of it by Config.Failed. Then, in a goroutine that is not the loop's, each of them does this:
+// Every survivor hears of it by Config.Failed. Then each of them mends the group, in a goroutine that is not the loop's:
 //
-//	m, err = m.Without(ctx, dead...)                            // the same survivors everywhere
-//	remains, err := muster.Gather(ctx, m, m.Members(), held)    // what all of them hold
-//	plan.Ranks, plan.Unfinished = m.Members(), remains.Unfinished
-//	again, err := muster.Create(ctx, m, loop, domain, []muster.Plan{plan})
+//	mended, err := muster.Mend(ctx, m, group)    // and whatever complete messages the program still has
+//	if err != nil {
+//		return err
+//	}
+//	m, group = mended.Mesh, mended.Group
 //
-// where held is what Group.Holdings says, and whatever complete messages the program still has. The failed group is closed
-// when the new one has Completed what was unfinished: messages of one block lie in its buffers. If one of these calls fails
-// because another member has died meanwhile, they begin again with Without (mesh.Failed says whom the error names, and
-// mesh.ErrRegroup that somebody else has begun).
+// The new group finishes what was under way, from what its members hold, before anything else: its Completed says so. What
+// nobody holds any more is in mended.Lost. The program examples/cast does all of this.
+//
+// A program that wants something else, such as another root or several groups at once, takes the same steps itself:
+// mesh.Without for the same survivors everywhere, Gather for what they hold, Create with Config.Unfinished.
 package muster

@@ -18,6 +18,7 @@ type Group struct {
 
 	plan      Plan
 	loop      *loop.Loop
+	domain    *verbs.Domain
 	addresses [][]verbs.Address // by rank: what the members gave us to connect with
 
 	ready  chan struct{} // closed by Ready
@@ -33,8 +34,8 @@ type Group struct {
 
 // newGroup makes a group, on the loop.
 func newGroup(l *loop.Loop, domain *verbs.Domain, plan Plan) (*Group, error) {
-	g := &Group{Ranks: plan.Ranks, plan: plan, loop: l, addresses: make([][]verbs.Address, len(plan.Ranks)), ready: make(chan struct{}), ended: make(chan struct{}),
-		closed: make(chan struct{})}
+	g := &Group{Ranks: plan.Ranks, plan: plan, loop: l, domain: domain, addresses: make([][]verbs.Address, len(plan.Ranks)),
+		ready: make(chan struct{}), ended: make(chan struct{}), closed: make(chan struct{})}
 	config := plan.Config
 	config.Ready, config.Failed, config.Closed = g.becomeReady, g.fail, g.close
 	var err error

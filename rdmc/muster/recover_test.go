@@ -9,7 +9,6 @@ import (
 
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/rdmc"
-	"github.com/weft-fabric/weft/rdmc/schedule"
 )
 
 // survivor is a program that multicasts one message, and finishes it without those who die.
@@ -37,10 +36,10 @@ func (s *survivor) finish(ctx context.Context, groups []*Group) error {
 	for {
 		select {
 		case d := <-s.completed:
-			held = append(held[:0], rdmc.Holding{Message: d.Message, Place: d.Place, Have: schedule.FullSet(d.Blocks())})
-		case f := <-s.failed:
+			held = []rdmc.Holding{Complete(d)}
+		case <-s.failed:
 			var err error
-			if groups, err = s.mend(ctx, groups, held, f.Rank); err != nil || s.lost > 0 {
+			if groups, err = s.mend(ctx, groups, held); err != nil || s.lost > 0 {
 				return errors.Join(err, Close(ctx, groups))
 			}
 			continue
@@ -54,27 +53,13 @@ func (s *survivor) finish(ctx context.Context, groups []*Group) error {
 }
 
 // mend forms a group of the survivors that finishes what was under way.
-func (s *survivor) mend(ctx context.Context, old []*Group, held []rdmc.Holding, dead int) ([]*Group, error) {
-	check := old[0].Do(ctx, func(g *rdmc.Group) error {
-		if held == nil {
-			held = g.Holdings()
-		}
-		return nil
-	})
-	next, err := s.mesh.Without(ctx, old[0].Ranks[dead])
-	if err = errors.Join(err, check); err != nil {
-		return nil, err
-	}
-	s.mesh = next
-	remains, err := Gather(ctx, s.mesh, s.mesh.Members(), held)
+func (s *survivor) mend(ctx context.Context, old []*Group, held []rdmc.Holding) ([]*Group, error) {
+	mended, err := Mend(ctx, s.mesh, old[len(old)-1], held...)
 	if err != nil {
-		return nil, err
+		return old, err
 	}
-	s.lost = len(remains.Lost)
-	plan := s.plan()
-	plan.Unfinished = remains.Unfinished
-	groups, err := Create(ctx, s.mesh, s.loop, s.domain, []Plan{plan})
-	return append(old, groups...), err
+	s.mesh, s.lost = mended.Mesh, len(mended.Lost)
+	return append(old, mended.Group), nil
 }
 
 // TestSurvivorsFinish: a member dies when it hears of the message; the others finish it, from whatever they hold.
