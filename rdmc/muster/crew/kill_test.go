@@ -18,7 +18,7 @@ const crewSize = 5
 // at another point. Every survivor hears of it once, and they finish what they can.
 func TestKillHeld(t *testing.T) {
 	onLanes(t, func(t *testing.T, lane string) {
-		for victim := 0; victim < crewSize; victim += inMachine(lane, 2, 1) {
+		for victim := 0; victim < crewSize; victim += inMachine(lane, 4, 1) {
 			t.Run(fmt.Sprint(victim), func(t *testing.T) { killHeld(t, lane, victim) })
 		}
 	})
