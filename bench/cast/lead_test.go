@@ -120,8 +120,8 @@ func TestLeadNamesWhoDoesNotCome(t *testing.T) {
 	job := someJob(3)
 	ctx, cancel := context.WithCancel(context.Background())
 	w := wait(t, ctx, tcpEnd())
-	l := Leader{End: tcpEnd(), Job: job, Timeout: 300 * time.Millisecond, Addresses: []string{w.address, "unix:@weft-nobody"}}
-	if _, err := l.Lead(ctx); err == nil || !strings.Contains(err.Error(), "member 2 (mc) did not come within 300ms") || strings.Contains(err.Error(), "member 1") {
+	l := Leader{End: tcpEnd(), Job: job, Timeout: 2 * time.Second, Addresses: []string{w.address, "unix:@weft-nobody"}}
+	if _, err := l.Lead(ctx); err == nil || !strings.Contains(err.Error(), "member 2 (mc) did not ") || strings.Contains(err.Error(), "member 1") {
 		t.Error(err)
 	}
 	cancel()
@@ -182,5 +182,32 @@ func TestLeadNoticesWrongContents(t *testing.T) {
 	c.delivery.Size--
 	if err := n.check(c, 0); err == nil || !strings.Contains(err.Error(), "1048575 bytes came, and 1048576 were sent") {
 		t.Error(err)
+	}
+}
+
+// Runs are timed by the members' own clocks only if all of them read the same.
+func TestWhichClock(t *testing.T) {
+	same, other := &peer{clock: clockName()}, &peer{clock: "of another host"}
+	for _, c := range []struct {
+		peers []*peer
+		want  string
+	}{
+		{[]*peer{same, same}, ClockHost},
+		{[]*peer{same, other}, ClockRoot},
+		{[]*peer{{}}, ClockRoot},
+	} {
+		if got := (&leading{peers: c.peers}).clock(); got != c.want {
+			t.Errorf("timed by %s", got)
+		}
+	}
+}
+
+// A job that does not fit is refused before it takes memory from others.
+func TestTooLarge(t *testing.T) {
+	job := someJob(3)
+	job.Size = MaxSize
+	_, ended, err := lead(t, job, Watch{}, tcpEnd(), tcpEnd())
+	if want := "does not fit: "; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(ended[0].Error(), want) {
+		t.Errorf("%v; %v", err, ended)
 	}
 }

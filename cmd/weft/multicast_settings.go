@@ -15,7 +15,6 @@ import (
 
 	"github.com/weft-fabric/weft/bench/cast"
 	"github.com/weft-fabric/weft/connect"
-	"github.com/weft-fabric/weft/connect/mesh"
 	"github.com/weft-fabric/weft/internal/units"
 )
 
@@ -198,9 +197,12 @@ func (o *multicastOptions) fillMembers(s *multicastSettings) error {
 			s.members = append(s.members, address)
 		}
 		s.job.Members = append(s.job.Members, s.members...)
+		if n := len(s.job.Members); n > cast.MaxProcesses {
+			return fmt.Errorf("--members: with the root they are %d: a group has up to %d", n, cast.MaxProcesses)
+		}
 		return nil
-	case s.simulated && (o.local < 2 || o.local > cast.MaxMembers), !s.simulated && (o.local < 2 || o.local > mesh.MaxMembers):
-		return fmt.Errorf("--local %d: a group has 2 to %d members, and in the simulator up to %d", o.local, mesh.MaxMembers, cast.MaxMembers)
+	case o.local < 2 || o.local > cast.MaxMembers, o.local > cast.MaxProcesses && !s.simulated:
+		return fmt.Errorf("--local %d: a group has 2 to %d members, and in the simulator up to %d", o.local, cast.MaxProcesses, cast.MaxMembers)
 	}
 	for i := 1; i < o.local; i++ {
 		s.job.Members = append(s.job.Members, fmt.Sprint("node", i))
