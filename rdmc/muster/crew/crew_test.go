@@ -41,6 +41,9 @@ func (c *crew) meet(addresses []string, change func(index int, open *order)) {
 	c.t.Helper()
 	c.must(c.all(), func(i int) order {
 		open := order{Do: "open", Lane: c.lane, Timeout: deadPeer}
+		if c.lane == "ibv" {
+			open.Timeout /= 3 // the longer it is, the later a lost packet is sent again
+		}
 		if change != nil {
 			change(i, &open)
 		}
