@@ -14,7 +14,8 @@ type crew struct {
 	t       *testing.T
 	lane    string
 	members []*process
-	deaths  int // how many have died: so often may a group, and those that finish for it, fail
+	deaths  int            // how many have died: so often may a group, and those that finish for it, fail
+	lost    map[string]int // how often groups have failed by now, as they should
 }
 
 // crews counts, so that each has addresses of its own.
@@ -132,19 +133,26 @@ func (c *crew) sendAll(groups []groupOrder, sizes ...uint64) {
 	}
 }
 
-// arrive waits until members have so many messages of a group.
+// arrive waits until members have so many messages of a group. That it fails meanwhile is an error.
 func (c *crew) arrive(g groupOrder, members []int, count int) {
 	c.t.Helper()
 	for _, i := range members {
-		c.members[i].await(c.t, fmt.Sprintf("%d messages of %s", count, g.Name), func(seen []report) bool {
-			return countOf(seen, kindCompleted, g.Name) >= count
+		seen := c.members[i].await(c.t, fmt.Sprintf("%d messages of %s", count, g.Name), func(seen []report) bool {
+			return countOf(seen, kindCompleted, g.Name) >= count || countOf(seen, kindFailed, g.Name) > c.lost[g.Name]
 		})
+		if countOf(seen, kindCompleted, g.Name) < count && !c.members[i].away {
+			c.t.Fatalf("%s: %s has failed before %d messages were there", c.members[i].name, g.Name, count)
+		}
 	}
 }
 
 // lose waits until members have heard that a group has failed, and looks whom they blame.
 func (c *crew) lose(g groupOrder, members []int, culprit int) {
 	c.t.Helper()
+	if c.lost == nil {
+		c.lost = make(map[string]int)
+	}
+	c.lost[g.Name]++
 	for _, i := range members {
 		seen := c.members[i].await(c.t, "the failure of "+g.Name, func(seen []report) bool {
 			return countOf(seen, kindFailed, g.Name) >= max(1, c.deaths)
