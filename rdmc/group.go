@@ -63,6 +63,7 @@ type Group struct {
 
 	delivering *transfer // Completed is being called
 	pumping    bool      // a Step runs, or will: what is asked for meanwhile is done at its end
+	woken      bool      // something was asked for meanwhile
 	watching   bool      // timerStall will come
 	parting    int       // last words under way
 	freeing    bool      // timerFree will come

@@ -14,7 +14,7 @@ type transfer struct {
 	repair bool // every member knows of it: no header travels
 
 	place   Place
-	placed  bool // blocks have a place: Place is known, or there is a Store
+	placed  bool // blocks have a place: Place is known, or the Store's part is counted
 	arrival int  // the group's buffer that it lies in, or its first block until it is placed; -1: none
 	first   int  // the block in that buffer, or -1
 	kept    bool // the application has the buffer
@@ -24,6 +24,7 @@ type transfer struct {
 	arrived schedule.Set // with a gate: blocks that came, accepted or not
 	held    []holding    // with a Store: memory acquired and not released
 	sendsOf []uint16     // with a Store: sends of each block that have not ended
+	counted int          // steps up to, not including, which sendsOf has counted
 
 	receiveStep, sendStep int // the next steps to look at
 	nextReceive, nextSend schedule.Transfer
@@ -76,7 +77,7 @@ func (g *Group) Send(place Place, size uint64) (Message, error) {
 		return Message{}, err
 	}
 	m := Message{Number: g.next, Size: size, BlockSize: g.config.BlockSize}
-	if err := place.holds(m); err != nil && g.config.Store == nil {
+	if err := g.config.fits(place, m); err != nil && g.config.Store == nil {
 		return Message{}, g.config.wrong("send: %v", err)
 	}
 	t := newTransfer(m, g.part.Plan(m.Blocks()))
