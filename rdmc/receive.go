@@ -16,7 +16,7 @@ func (g *Group) postReceives() {
 			}
 		}
 	}
-	if g.herald != nil && !g.firstPosted && len(g.active) < maxActive && !g.herald.broken {
+	if g.herald != nil && !g.firstPosted && len(g.active) < maxActive && !g.herald.broken && !g.loads() {
 		g.postFirst()
 	}
 }

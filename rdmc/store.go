@@ -2,6 +2,7 @@ package rdmc
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft/rdmc/schedule"
 	"github.com/weft-fabric/weft/verbs"
@@ -117,6 +118,13 @@ func (g *Group) countOn() {
 			g.count(t)
 		}
 	}
+}
+
+// loads reports whether a repair has blocks to load. The next message could take all the memory for that, and wait for the
+// repair itself: it comes later.
+func (g *Group) loads() bool {
+	repairs := func(t *transfer) bool { return t.repair && t.sends }
+	return g.config.Store != nil && slices.ContainsFunc(g.active, repairs)
 }
 
 // spanOf finds where a block lies that is to be sent. It is not ok if the Store must fetch it first.
