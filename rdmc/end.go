@@ -136,8 +136,8 @@ func (g *Group) reportFailure() {
 // after a failure too. A second Close only returns what the first one met.
 //
 // Messages under way are given up, here and at those that need this member for them, where the group has failed with
-// ErrLeft. It fails so too, at those that hear of it, when the next message is sent. Until then others are not told that
-// a member has left; and in a chain those behind it, who hear of messages only through it, hear of nothing any more.
+// ErrLeft. Others that are done have about Config.Stall to close too: then the group fails so for those that would hear of
+// the next message through this member, and they tell all; or at once when the next message is sent.
 func (g *Group) Close() error {
 	switch g.state {
 	case forming, ready:

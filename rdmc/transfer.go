@@ -96,7 +96,7 @@ func (g *Group) startQueued() {
 		g.active = append(g.active, g.queue[0])
 		g.queue = append(g.queue[:0], g.queue[1:]...)
 	}
-	if len(g.active) > 0 && !g.watching {
+	if g.watches() && !g.watching {
 		g.startWatching()
 	}
 }
