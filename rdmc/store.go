@@ -80,7 +80,7 @@ func (g *Group) prepareStore(t *transfer) {
 	t.placed = false
 	t.sendsOf = make([]uint16, t.Blocks())
 	if t.repair && !g.config.Offload {
-		t.counted = t.steps
+		t.counted = t.sendEnd
 	}
 	if g.config.Gate {
 		t.arrived = schedule.NewSet(t.Blocks())
@@ -93,7 +93,7 @@ const countAtOnce = 1 << 16
 
 // count counts on, and comes back for the rest. When all is counted the message begins.
 func (g *Group) count(t *transfer) {
-	end := min(t.counted+countAtOnce, t.steps)
+	end := min(t.counted+countAtOnce, t.sendEnd)
 	for ; t.counted < end; t.counted++ {
 		if next, ok := t.plan.Send(t.counted); ok {
 			t.sendsOf[next.Block]++
@@ -101,7 +101,7 @@ func (g *Group) count(t *transfer) {
 	}
 	switch {
 	case g.state.over():
-	case t.counted < t.steps:
+	case t.counted < t.sendEnd:
 		g.port.After(0, makeTag(timerCount, 0, 0))
 	default:
 		t.placed = true

@@ -27,6 +27,7 @@ type transfer struct {
 	counted int          // steps up to, not including, which sendsOf has counted
 
 	receiveStep, sendStep int // the next steps to look at
+	receiveEnd, sendEnd   int // steps up to, not including, which there is something to look at
 	nextReceive, nextSend schedule.Transfer
 	receives, sends       bool // there is a next one
 	toTell                int  // heirs up to, not including, which were told by a header alone
@@ -37,19 +38,22 @@ type transfer struct {
 // newTransfer makes the transfer of a message that nothing is known to have arrived of.
 func newTransfer(m Message, plan schedule.Plan) *transfer {
 	t := &transfer{Message: m, plan: plan, steps: plan.Steps(), arrival: -1, first: -1, have: schedule.NewSet(m.Blocks())}
+	t.receiveStep, t.receiveEnd = plan.Receiving()
+	t.sendStep, t.sendEnd = plan.Sending()
+	t.counted = t.sendStep
 	t.advanceReceive()
 	t.advanceSend()
 	return t
 }
 
 func (t *transfer) advanceReceive() {
-	for t.receives = false; t.receiveStep < t.steps && !t.receives; t.receiveStep++ {
+	for t.receives = false; t.receiveStep < t.receiveEnd && !t.receives; t.receiveStep++ {
 		t.nextReceive, t.receives = t.plan.Receive(t.receiveStep)
 	}
 }
 
 func (t *transfer) advanceSend() {
-	for t.sends = false; t.sendStep < t.steps && !t.sends; t.sendStep++ {
+	for t.sends = false; t.sendStep < t.sendEnd && !t.sends; t.sendStep++ {
 		t.nextSend, t.sends = t.plan.Send(t.sendStep)
 	}
 }
