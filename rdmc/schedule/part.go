@@ -5,6 +5,7 @@ import "fmt"
 // Part is one member's part of a group's schedules. It does not change, and may be shared.
 type Part struct {
 	pattern
+	members int
 }
 
 // pattern is one algorithm, seen by one member.
@@ -20,19 +21,42 @@ type pattern interface {
 
 // New computes the part of the member with a rank. It fails if the shape is impossible, and says why.
 func New(config Config, rank int) (*Part, error) {
-	if config.Members < 1 || config.Members > MaxMembers {
-		return nil, errMembers
+	if err := config.validate(); err != nil {
+		return nil, err
 	}
 	if rank < 0 || rank >= config.Members {
-		return nil, fmt.Errorf("rank %d in a group of %d", rank, config.Members)
+		return nil, fmt.Errorf("rank %d in a group of %d: ranks go from 0 to %d", rank, config.Members, config.Members-1)
 	}
+	return &Part{members: config.Members, pattern: newPattern(config, rank)}, nil
+}
+
+// newPattern chooses the pattern, and stripes it.
+func newPattern(config Config, rank int) pattern {
+	if config.Members == 1 {
+		return nothing
+	}
+	p := newPlain(config, rank)
+	if config.Stripes > 1 {
+		return striped{p, config.Stripes}
+	}
+	return p
+}
+
+func newPlain(config Config, rank int) pattern {
 	switch config.Algorithm {
 	case Chain:
-		return &Part{chain{members: config.Members, rank: rank}}, nil
+		return chain{members: config.Members, rank: rank}
+	case Tree:
+		return tree{members: config.Members, rank: rank}
+	case Sequential:
+		return sequential{members: config.Members, rank: rank}
 	default:
-		return nil, fmt.Errorf("no schedule for %v", config.Algorithm)
+		return newPipeline(config.Members, rank)
 	}
 }
+
+// nothing is the pattern of somebody who is alone.
+var nothing = chain{members: 1}
 
 // Peers are all with whom the member exchanges anything, for whatever number of blocks, in ascending order.
 func (p *Part) Peers() []int { return p.peers() }
@@ -47,8 +71,22 @@ func (p *Part) Herald() (peer int, ok bool) { return p.herald() }
 // Heirs are the members whose herald this one is, in the order in which they are told.
 func (p *Part) Heirs() []int { return p.heirs() }
 
-// Plan is what the member does for a message of so many blocks.
-func (p *Part) Plan(blocks int) Plan { return plan{p.pattern, blocks} }
+// Bound is the number of steps of the best possible schedule: the root needs one for each block, and the last block then
+// reaches the others by doubling. Pipeline and Circulant meet it.
+func (p *Part) Bound(blocks int) int {
+	if p.members == 1 || blocks < 1 {
+		return 0
+	}
+	return blocks - 1 + ceilLog2(p.members)
+}
+
+// Plan is what the member does for a message of so many blocks. For less than one block that is nothing.
+func (p *Part) Plan(blocks int) Plan {
+	if blocks < 1 {
+		return plan{nothing, 1}
+	}
+	return plan{p.pattern, blocks}
+}
 
 // plan is a pattern for one number of blocks.
 type plan struct {

@@ -6,7 +6,10 @@
 // directions at once. Rank 0 is the root, which has all blocks at the start.
 package schedule
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // Config is the shape of a group. All its members must use the same.
 type Config struct {
@@ -29,7 +32,25 @@ type Plan interface {
 	Receive(step int) (Transfer, bool) // what it receives, if anything
 }
 
-// MaxMembers is how many members a group can have.
-const MaxMembers = 1 << 20
+// What a group can have at most.
+const (
+	MaxMembers = 1 << 20
+	MaxStripes = 64
+)
 
-var errMembers = fmt.Errorf("a group has 1 to %d members", MaxMembers)
+// validate says what is wrong with the shape.
+func (c Config) validate() error {
+	switch {
+	case int(c.Algorithm) >= len(algorithmNames):
+		return fmt.Errorf("%v is unknown: there are %s", c.Algorithm, strings.Join(algorithmNames, ", "))
+	case c.Members < 1 || c.Members > MaxMembers:
+		return fmt.Errorf("%d members: a group has 1 to %d", c.Members, MaxMembers)
+	case c.Stripes < 0 || c.Stripes > MaxStripes:
+		return fmt.Errorf("%d stripes: a group has 1 to %d, or 0 for the default", c.Stripes, MaxStripes)
+	case !c.Algorithm.Racks() && len(c.Racks) > 0:
+		return fmt.Errorf("%v knows no racks: leave them out, or take %v, %v or %v", c.Algorithm, RackChain, RackPipeline, RackStripes)
+	case c.Algorithm.Racks() && len(c.Racks) != c.Members:
+		return fmt.Errorf("%v needs the rack of each of %d members, not of %d", c.Algorithm, c.Members, len(c.Racks))
+	}
+	return nil
+}
