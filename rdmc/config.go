@@ -43,8 +43,10 @@ type Config struct {
 	Incoming func(Message) Place
 	// Completed reports that a message is complete here; at the root, that it has been sent. In the order of sending.
 	Completed func(Delivery)
-	// Failed reports the end of the group, unless Close was called. It is the last call.
+	// Failed reports the end of the group, unless Close was called. Nothing but Closed is called after it.
 	Failed func(*Failure)
+	// Closed is called once, when what Close began has ended and everything is freed. It is the last call of all.
+	Closed func()
 }
 
 // DefaultBlockSize is the best for large messages according to RDMC, figure 6.
