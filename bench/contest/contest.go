@@ -26,21 +26,33 @@ func (p Pair) ratio() float64 { return p.Ours / p.Peer }
 
 // Hold takes the pairs, alternating, and judges the median of their ratios.
 func (c Contest) Hold(pairs int) (Result, error) {
-	r := Result{What: c.What, Unit: "×", Bound: c.Bound, AtMost: c.AtMost, Peer: c.Peer, PairUnit: c.Unit}
+	var taken []Pair
 	for range pairs {
 		theirs, err := c.Theirs()
 		if err != nil {
-			return r, fmt.Errorf("%s: %w", c.Peer, err)
+			return c.row(), fmt.Errorf("%s: %w", c.Peer, err)
 		}
 		ours, err := c.Ours()
 		if err != nil {
-			return r, err
+			return c.row(), err
 		}
-		r.Pairs = append(r.Pairs, Pair{theirs, ours})
+		taken = append(taken, Pair{theirs, ours})
 	}
-	ratios := column(r.Pairs, Pair.ratio)
+	return c.Judge(taken), nil
+}
+
+// row is the row of the table, still empty.
+func (c Contest) row() Result {
+	return Result{What: c.What, Unit: "×", Bound: c.Bound, AtMost: c.AtMost, Peer: c.Peer, PairUnit: c.Unit}
+}
+
+// Judge makes the row of pairs that were taken elsewhere: at least one.
+func (c Contest) Judge(pairs []Pair) Result {
+	r := c.row()
+	r.Pairs = pairs
+	ratios := column(pairs, Pair.ratio)
 	r.Value, r.Low, r.High = Median(ratios), slices.Min(ratios), slices.Max(ratios)
-	return r, nil
+	return r
 }
 
 // Step is the contest as one step of a run.

@@ -16,6 +16,7 @@ type Record struct {
 	Time     time.Time `json:"time"`
 	Machine  Machine   `json:"machine"`
 	Warnings []string  `json:"warnings,omitempty"`
+	Notes    []string  `json:"notes,omitempty"` // what was found out on the way
 	Results  []Result  `json:"results"`
 }
 
@@ -42,6 +43,13 @@ func (r *Record) Warn(warnings ...string) {
 		fmt.Fprintln(os.Stderr, "warning:", w)
 	}
 	r.Warnings = append(r.Warnings, warnings...)
+}
+
+// Note keeps something that was found out on the way, and prints it.
+func (r *Record) Note(format string, values ...any) {
+	note := fmt.Sprintf(format, values...)
+	fmt.Fprintln(os.Stderr, note)
+	r.Notes = append(r.Notes, note)
 }
 
 // load reads the last recorded run, if there is one.
