@@ -22,13 +22,14 @@ type Config struct {
 	Stripes   int                // schedules that take turns, to hide latency; 0: 1; same
 	BlockSize int                // bytes; 0: DefaultBlockSize; same
 	Offload   bool               // have the NIC run the whole transfer (section 4.4); needs Limits.Chains, excludes Gate; same
+	Credits   int                // receives posted ahead, at most MaxWindow; 0: 2, with Offload 64; same
 
-	Credits    int           // receives posted ahead; 0: 2
-	Sends      int           // blocks on their way from here at a time; 0: 2
+	Sends      int           // blocks on their way from here at a time, at most MaxWindow; 0: 2, with Offload 64
 	Arrivals   int           // buffers for first blocks and one-block messages; 0: 4
 	MaxMessage uint64        // bytes; a larger message ends the group; 0: 1<<50
 	Stall      time.Duration // a member that we wait for and that gives no sign of life for so long has failed; 0: 5 s
-	Gate       bool          // blocks are passed on only after Accept
+	Gate       bool          // blocks are passed on only after Accept; needs a Store, which hears of blocks
+	Phantom    bool          // messages lie in phantom memory: for simulations
 
 	// Unfinished are messages of an earlier group to be finished first, from what the members hold.
 	Unfinished []Unfinished
@@ -97,18 +98,21 @@ type Store interface {
 	// Load gives memory that holds a block which is to be sent and was not acquired, or was released: the root's, and older
 	// blocks in a repair. False is later: the group asks again after Continue.
 	Load(m Message, block int) (verbs.Span, bool)
-	// Release gives memory back that Acquire or Load gave.
+	// Release gives memory back that Acquire or Load gave, also at the end of the group, whatever it holds. Of memory for a
+	// first block that never came, block is -1.
 	Release(m Message, block int, at verbs.Span)
 }
 
-// Holding is how much of a message a member has.
+// Holding is how much of a message a member has, and where it lies: a message of one block in a buffer of the group's,
+// until Closed; with a Store, the zero Place.
 type Holding struct {
 	Message
+	Place
 	Have schedule.Set
 }
 
 // Unfinished is a message of an earlier group: what each member of the new one holds of it, by rank, and where it lies
-// here.
+// here. Where a member lacks blocks and has no Place, Incoming is asked for one.
 type Unfinished struct {
 	Message
 	Have  []schedule.Set

@@ -44,3 +44,19 @@ func (f *Failure) Error() string {
 }
 
 func (f *Failure) Unwrap() error { return f.Cause }
+
+// because joins a cause that errors.Is knows with what happened.
+func because(cause, why error) error {
+	if why == nil {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", cause, why)
+}
+
+// told is a failure that another member told of.
+type told struct {
+	rank int
+	name string
+}
+
+func (t *told) Error() string { return fmt.Sprintf("says member %d (%s)", t.rank, t.name) }

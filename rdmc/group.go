@@ -1,13 +1,38 @@
 package rdmc
 
 import (
+	"errors"
+	"fmt"
+	"slices"
+
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 	"github.com/weft-fabric/weft/verbs"
 )
 
-// MaxQueued is how many messages can wait to be sent.
-const MaxQueued = 64
+// state is where a group stands.
+//
+//	         all connected
+//	forming ──────────────▶ ready
+//	   │ │                  │ │
+//	   │ └─── a failure ────┤ │ Close
+//	   │                    ▼ │
+//	   │    Close        failed ──┐ Close
+//	   └──────────────────────┬───┘
+//	                          ▼      last words taken
+//	                       closing ──────────────────▶ closed
+type state uint8
+
+const (
+	forming state = iota
+	ready
+	failed
+	closing
+	closed
+)
+
+// over reports whether nothing moves any more.
+func (s state) over() bool { return s >= failed }
 
 // Group is one member's end of a group.
 type Group struct {
@@ -15,65 +40,257 @@ type Group struct {
 	part   *schedule.Part
 	port   loop.Port
 	domain *verbs.Domain
+	state  state
+
+	links   []*link // by rank
+	herald  *link   // who tells of new messages; nil at the root
+	heirs   []*link
+	missing int // queue pairs that are not connected
+
+	buffers  buffers
+	incoming []incoming // receives posted; the index is the slot in tags
+	outgoing []outgoing // sends under way
+	idleIn   []int      // slots of incoming that are free
+	idleOut  []int
+	awaiting int // receives posted for messages under way. Invariant: at most Config.Credits
+
+	next    uint64      // number of the next message that is sent, or told of
+	queue   []*transfer // at the root: messages that wait. Invariant: at most MaxQueued
+	active  []*transfer // messages under way, in order. Invariant: at most maxActive, but for the unfinished
+	receive int         // index in active of the first whose receives are not all posted
+	send    int         // index in active of the first whose sends are not all posted
+	next1st bool        // the receive for the next message's first block is posted
+
+	delivering *transfer // Completed is being called
+	pumping    bool      // a Step runs, or will: what is asked for meanwhile is done at its end
+	watching   bool      // timerStall will come
+	parting    int       // last words under way
+	freeing    bool      // timerFree will come
+	failure    *Failure
+	closeError error // the first that closing something met
+
+	request verbs.Request // being posted: here, and not on the heap
+	receipt verbs.Receive
+	piece   [1]verbs.Span // the second of either
 }
 
-// New makes one member's end of a group: its queue pairs and buffers. It is ready when all Peers are connected.
+// New makes one member's end of a group: its queue pairs and buffers. It is ready when all Peers are connected. It fails
+// with ErrArgument if the configuration makes no sense, and with what package verbs says if the device has not so much.
 func New(l *loop.Loop, domain *verbs.Domain, config Config) (*Group, error) {
-	return nil, ErrNotReady
+	if l == nil || domain == nil {
+		return nil, fmt.Errorf("new group: the loop or the domain is nil: %w", ErrArgument)
+	}
+	g := &Group{config: config, domain: domain}
+	g.config.setDefaults()
+	if err := g.plan(domain.Device().Limits()); err != nil {
+		return nil, err
+	}
+	var err error
+	if g.port, err = l.Add(g); err != nil {
+		return nil, fmt.Errorf("group %s: %w", config.Name, err)
+	}
+	if err = g.open(); err != nil {
+		g.Discard()
+		return nil, fmt.Errorf("group %s: %w", config.Name, err)
+	}
+	g.wake()
+	return g, nil
+}
+
+// plan checks the configuration and computes what follows from it.
+func (g *Group) plan(limits verbs.Limits) error {
+	c := &g.config
+	err := c.validate()
+	if err == nil {
+		err = c.validateFor(limits)
+	}
+	if err == nil {
+		err = c.validateUnfinished()
+	}
+	if err != nil {
+		return err
+	}
+	if g.part, err = schedule.New(c.shape(), c.Self); err != nil {
+		return c.wrong("%v", err)
+	}
+	repairs, err := c.repairs()
+	if err != nil {
+		return err
+	}
+	g.resume(repairs)
+	for i, rank := range c.peers(g.part, repairs) {
+		g.links = append(g.links, &link{index: i, rank: rank})
+	}
+	g.missing = 2 * len(g.links)
+	return nil
+}
+
+// open makes queue pairs and buffers.
+func (g *Group) open() error {
+	for _, l := range g.links {
+		if err := g.openLink(l); err != nil {
+			return err
+		}
+	}
+	if rank, ok := g.part.Herald(); ok {
+		g.herald = g.linkOf(rank)
+	}
+	for _, rank := range g.part.Heirs() {
+		l := g.linkOf(rank)
+		l.heir = true
+		g.heirs = append(g.heirs, l)
+	}
+	g.openSlots()
+	return g.openBuffers()
+}
+
+// peers are all that a member must be connected with, for its schedule and for what is unfinished.
+func (c *Config) peers(part *schedule.Part, repairs []repair) []int {
+	peers := slices.Clone(part.Peers())
+	for _, r := range repairs {
+		peers = append(peers, r.peers...)
+	}
+	slices.Sort(peers)
+	return slices.Compact(peers)
 }
 
 // CompletionRoom is how many completions such a group reserves in its loop's queue.
-func CompletionRoom(config Config) (int, error) { return 0, ErrNotReady }
-
-// Step implements loop.Machine.
-func (g *Group) Step(c *verbs.Completion) {}
+func CompletionRoom(config Config) (int, error) {
+	config.setDefaults()
+	part, err := schedule.New(config.shape(), config.Self)
+	if err != nil {
+		return 0, config.wrong("%v", err)
+	}
+	if err := config.validateUnfinished(); err != nil {
+		return 0, err
+	}
+	repairs, err := config.repairs()
+	if err != nil {
+		return 0, err
+	}
+	return config.linkRoom() * len(config.peers(part, repairs)), nil
+}
 
 // Peers are the ranks of the members that this one must be connected with.
-func (g *Group) Peers() []int { return nil }
+func (g *Group) Peers() []int {
+	peers := make([]int, len(g.links))
+	for i, l := range g.links {
+		peers[i] = l.rank
+	}
+	return peers
+}
 
-// Addresses are those of the queue pairs for a peer, to be given to it.
-func (g *Group) Addresses(peer int) []verbs.Address { return nil }
+// Addresses are those of the queue pairs for a peer, to be given to it. For a member that is no peer there are none.
+func (g *Group) Addresses(peer int) []verbs.Address {
+	l := g.linkOf(peer)
+	if l == nil || g.state == closed {
+		return nil
+	}
+	return []verbs.Address{l.data.Address(), l.control.Address()}
+}
 
 // Connect connects with a peer, by what its Addresses said for this member. It ends as Config.Ready when all are
 // connected, or as Config.Failed, which names the member.
-func (g *Group) Connect(peer int, theirs []verbs.Address) error { return ErrNotReady }
+func (g *Group) Connect(peer int, theirs []verbs.Address) error {
+	l := g.linkOf(peer)
+	switch {
+	case g.state.over():
+		return g.refuse("connect", ErrEnded)
+	case l == nil:
+		return g.config.wrong("connect: member %d is not a peer", peer)
+	case len(theirs) != 2:
+		return g.config.wrong("connect: member %d (%s) gave %d addresses, not 2", peer, g.config.Members[peer], len(theirs))
+	}
+	err := errors.Join(l.data.Connect(g.tag(tagConnect, l, 0), theirs[0]), l.control.Connect(g.tag(tagConnect, l, 1), theirs[1]))
+	if err != nil {
+		return fmt.Errorf("group %s: connect member %d (%s): %w", g.config.Name, peer, g.config.Members[peer], err)
+	}
+	return nil
+}
 
-// Description encodes all that must be the same at all members.
-func (g *Group) Description() []byte { return nil }
+func (g *Group) refuse(what string, why error) error {
+	if g.failure != nil {
+		return fmt.Errorf("%s: %w: %w", what, why, g.failure)
+	}
+	return fmt.Errorf("group %s: %s: %w", g.config.Name, what, why)
+}
 
-// Agrees compares a peer's Description with ours. The error says what differs, and names the peer.
-func (g *Group) Agrees(peer int, description []byte) error { return nil }
+func (g *Group) stepConnected(l *link, c *verbs.Completion) {
+	if g.state.over() {
+		return
+	}
+	if c.Status != verbs.OK {
+		g.fail(l.rank, fmt.Errorf("%w, while the group was formed", ErrDied))
+		return
+	}
+	l.connected++
+	g.missing--
+	g.speak(l)
+}
 
-// Send sends size bytes, which lie at place, or are in the Store if there is one, to all members. Only the root can. The
-// bytes must stay as they are until Completed.
-func (g *Group) Send(place Place, size uint64) (Message, error) { return Message{}, ErrNotReady }
+// becomeReady begins with the work.
+func (g *Group) becomeReady() {
+	g.state = ready
+	if g.config.Ready != nil {
+		g.config.Ready()
+	}
+}
 
-// Provide gives the memory that Incoming gave no Place for.
-func (g *Group) Provide(number uint64, place Place) error { return ErrNotReady }
+// Step implements loop.Machine. It is called by the loop only.
+func (g *Group) Step(c *verbs.Completion) {
+	t := tag(c.Tag)
+	g.pumping = true
+	switch kind := t.kind(); kind {
+	case tagArrival:
+		g.stepArrival(t.slot(), c)
+	case tagSent:
+		g.stepSent(t.slot(), c)
+	case tagHeard:
+		g.stepHeard(g.links[t.link()], c)
+	case tagSaid:
+		g.stepSaid(g.links[t.link()], c)
+	case tagLastWord:
+		g.stepLastWord(g.links[t.link()])
+	case tagConnect:
+		g.stepConnected(g.links[t.link()], c)
+	default:
+		g.stepTimer(kind, t)
+	}
+	g.pump()
+	g.pumping = false
+}
 
-// Accept lets a block pass the gate.
-func (g *Group) Accept(number uint64, block int) error { return ErrNotReady }
+func (g *Group) stepTimer(kind tagKind, t tag) {
+	switch kind {
+	case timerStall:
+		g.watch()
+	case timerBroke:
+		g.stepBroke(g.links[t.link()])
+	case timerEnd:
+		g.stepEnd()
+	case timerFailed:
+		g.reportFailure()
+	case timerFree:
+		g.free()
+	}
+}
 
-// Reject ends the group, and names the sender of the block.
-func (g *Group) Reject(number uint64, block int, why error) error { return ErrNotReady }
+// wake has the group look for work, at the end of the present Step or in one of its own: callbacks come from Steps only.
+func (g *Group) wake() {
+	if !g.pumping {
+		g.pumping = true
+		g.port.After(0, makeTag(timerPump, 0, 0))
+	}
+}
 
-// Continue tells that the Store has memory again.
-func (g *Group) Continue() {}
-
-// Keep keeps the buffer of a message of one block, beyond the Completed from which it is called, until Release.
-func (g *Group) Keep(number uint64) {}
-
-// Release gives back what Keep kept.
-func (g *Group) Release(number uint64) {}
-
-// Holdings are, after a failure, the messages that are not complete here, and which of their blocks are.
-func (g *Group) Holdings() []Holding { return nil }
-
-// Progress is how many blocks of the message under way are here, if there is one.
-func (g *Group) Progress() (m Message, have int, active bool) { return Message{}, 0, false }
-
-// Close says goodbye, then frees everything, and ends as Config.Closed. It is needed after a failure too.
-func (g *Group) Close() error { return nil }
-
-// Discard frees everything at once, without a word: for programs whose loop no longer runs.
-func (g *Group) Discard() {}
+// pump does whatever can be done now.
+func (g *Group) pump() {
+	if g.state == forming && g.missing == 0 {
+		g.becomeReady()
+	}
+	for again := g.state == ready; again && g.state == ready; again = g.finish() {
+		g.startQueued()
+		g.postReceives()
+		g.postSends()
+	}
+}

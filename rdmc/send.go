@@ -1,0 +1,114 @@
+package rdmc
+
+import (
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// postSends posts what can be sent, strictly in the order of the schedule, at most Config.Sends at a time.
+func (g *Group) postSends() {
+	for ; g.send < len(g.active); g.send++ {
+		t := g.active[g.send]
+		for g.tells(t) || t.sends {
+			if !t.placed || len(g.idleOut) == 0 || !g.postSend(t) {
+				return
+			}
+		}
+	}
+}
+
+// tells reports whether headers must still go ahead of the message's blocks.
+func (g *Group) tells(t *transfer) bool {
+	return !t.repair && g.part.Announced() && t.toTell < len(g.heirs)
+}
+
+// postSend posts the next header or block, if its receiver is ready for it and it is here.
+func (g *Group) postSend(t *transfer) bool {
+	var l *link
+	block := -1
+	if g.tells(t) {
+		l = g.heirs[t.toTell]
+	} else {
+		l, block = g.linkOf(t.nextSend.Peer), t.nextSend.Block
+	}
+	if l.left {
+		g.fail(l.rank, ErrLeft)
+	}
+	if l.left || l.broken || l.credits == 0 {
+		return false
+	}
+	out := outgoing{link: l, transfer: t, block: block}
+	g.request = verbs.Request{Op: verbs.OpSendImm, Imm: headerAlone}
+	return g.source(&out) && g.dispatch(out)
+}
+
+// source finds the block that is to be sent. It is not ok if it has not come yet, or lies where it must be loaded from
+// first.
+func (g *Group) source(out *outgoing) (ok bool) {
+	if out.block < 0 {
+		return true
+	}
+	t := out.transfer
+	if !t.have.Has(out.block) {
+		if g.request.After, ok = g.arrivalOf(t, out.block); !ok {
+			return false
+		}
+	}
+	if out.at, out.loaded, ok = g.spanOf(t, out.block); !ok {
+		return false
+	}
+	g.request.Imm = uint32(out.block)
+	g.request.Span = out.at.Sub(0, uint32(t.BlockLen(out.block)))
+	return true
+}
+
+// dispatch posts g.request, with a header in front if the receiver was not told of the message yet.
+func (g *Group) dispatch(out outgoing) bool {
+	t, l := out.transfer, out.link
+	slot := pop(&g.idleOut)
+	g.request.Tag = g.tag(tagSent, l, slot)
+	if l.heir && !t.repair && l.told <= t.Number {
+		g.addHeader(t, slot)
+		l.told = t.Number + 1
+	}
+	if err := l.data.Stage(&g.request); err != nil {
+		g.failLocally(err)
+		return false
+	}
+	g.outgoing[slot] = out
+	l.credits--
+	t.sending++
+	if out.block < 0 {
+		t.toTell++
+	} else {
+		t.advanceSend()
+	}
+	return true
+}
+
+// addHeader puts a header in front of g.request.
+func (g *Group) addHeader(t *transfer, slot int) {
+	h := header{blockSize: uint32(t.BlockSize), first: g.request.Imm, number: t.Number, size: t.Size}
+	h.put(g.buffers.headerBytes(1 + slot))
+	if h.first != headerAlone {
+		g.piece[0] = g.request.Span
+		g.request.More = g.piece[:]
+	}
+	g.request.Span = g.buffers.header(1 + slot)
+}
+
+// stepSent takes the end of a send: the peer has the block.
+func (g *Group) stepSent(slot int, c *verbs.Completion) {
+	if g.state.over() {
+		return
+	}
+	out := g.outgoing[slot]
+	if c.Status != verbs.OK {
+		g.broke(out.link, true, c.Status)
+		return
+	}
+	g.outgoing[slot] = outgoing{}
+	g.idleOut = append(g.idleOut, slot)
+	out.link.heard = true
+	out.transfer.sending--
+	g.releaseSent(&out)
+}

@@ -1,0 +1,46 @@
+package rdmc
+
+import (
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// incoming is a receive for data that is posted.
+type incoming struct {
+	link     *link
+	transfer *transfer // nil: the first block of the next message, or its header alone
+	block    int
+	at       verbs.Span // for the whole block: from the Store, it may be longer than the block
+	count    uint64     // it is for the count-th message on the link
+}
+
+// outgoing is a block, or a header, on its way.
+type outgoing struct {
+	link     *link
+	transfer *transfer
+	block    int        // -1: a header alone
+	at       verbs.Span // where the Store loaded the block
+	loaded   bool
+}
+
+// openSlots makes room for what can be under way. A slot is used by one receive, or send, at a time.
+func (g *Group) openSlots() {
+	g.incoming = make([]incoming, g.config.Credits+1)
+	g.outgoing = make([]outgoing, g.config.Sends)
+	g.idleIn, g.idleOut = countDown(len(g.incoming)), countDown(len(g.outgoing))
+}
+
+func countDown(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = n - 1 - i
+	}
+	return list
+}
+
+// pop takes the last of a list.
+func pop(list *[]int) int {
+	last := len(*list) - 1
+	value := (*list)[last]
+	*list = (*list)[:last]
+	return value
+}

@@ -1,0 +1,143 @@
+package rdmc
+
+import (
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/weft-fabric/weft/rdmc/schedule"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// Limits of a group.
+const (
+	MaxQueued = 64      // messages that wait to be sent
+	MaxBlocks = 1 << 28 // of a message: 256 TiB in blocks of 1 MiB
+	MaxWindow = 1 << 10 // Credits, and Sends
+	maxName   = 255     // bytes of a group's or member's name
+	maxActive = 4       // messages under way: one drains while the next one starts
+)
+
+const (
+	defaultMaxMessage = 1 << 50
+	defaultStall      = 5 * time.Second
+	defaultWindow     = 2 // research 2.4: more gain nothing
+	defaultOffload    = 64
+	defaultArrivals   = 4
+)
+
+// setDefaults replaces zero values by what they stand for.
+func (c *Config) setDefaults() {
+	window := defaultWindow
+	if c.Offload {
+		window = defaultOffload
+	}
+	setDefault(&c.Credits, window)
+	setDefault(&c.Sends, window)
+	setDefault(&c.Stripes, 1)
+	setDefault(&c.BlockSize, DefaultBlockSize)
+	setDefault(&c.Arrivals, defaultArrivals)
+	setDefault(&c.MaxMessage, defaultMaxMessage)
+	setDefault(&c.Stall, defaultStall)
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+// validate says what makes no sense by itself, after setDefaults.
+func (c *Config) validate() error {
+	switch {
+	case c.Self < 0 || c.Self >= len(c.Members):
+		return c.wrong("this member has rank %d of %d", c.Self, len(c.Members))
+	case len(c.Name) > maxName:
+		return c.wrong("its name has %d bytes, allowed are %d", len(c.Name), maxName)
+	case c.BlockSize < 1 || c.BlockSize > math.MaxInt32:
+		return c.wrong("block size %d is not between 1 and %d", c.BlockSize, math.MaxInt32)
+	case c.Credits < 1 || c.Credits > MaxWindow || c.Sends < 1 || c.Sends > MaxWindow:
+		return c.wrong("%d credits, %d sends: allowed are 1 to %d", c.Credits, c.Sends, MaxWindow)
+	case c.Arrivals < 1 || c.Arrivals > MaxWindow:
+		return c.wrong("%d arrival buffers: allowed are 1 to %d", c.Arrivals, MaxWindow)
+	case c.Stall < time.Millisecond:
+		return c.wrong("a stall of %v: at least a millisecond", c.Stall)
+	case c.Gate && (c.Offload || c.Store == nil):
+		return c.wrong("a gate needs a Store, which hears of blocks, and excludes Offload")
+	case c.Self > 0 && c.Incoming == nil && c.Store == nil:
+		return c.wrong("a receiver needs Incoming or a Store, to give memory")
+	}
+	return c.validateMembers()
+}
+
+func (c *Config) validateMembers() error {
+	seen := make(map[string]int, len(c.Members))
+	for rank, name := range c.Members {
+		if name == "" || len(name) > maxName {
+			return c.wrong("the name of member %d has %d bytes, allowed are 1 to %d", rank, len(name), maxName)
+		}
+		if first, double := seen[name]; double {
+			return c.wrong("members %d and %d are both called %s", first, rank, name)
+		}
+		seen[name] = rank
+	}
+	return nil
+}
+
+// validateFor says what the device cannot do.
+func (c *Config) validateFor(limits verbs.Limits) error {
+	switch {
+	case uint64(c.BlockSize)+headerSize > uint64(limits.MaxMessage):
+		return c.wrong("block size %d: the device sends at most %d bytes, %d of them a header", c.BlockSize,
+			limits.MaxMessage, headerSize)
+	case c.Offload && !limits.Chains:
+		return c.wrong("the device cannot chain requests, so there is no Offload")
+	case limits.MaxSpans < 2:
+		return c.wrong("the device cannot gather a header and a block")
+	case max(c.Sends, c.controlReceives()) > limits.MaxDepth:
+		return c.wrong("%d credits, %d sends: the device's queues have %d places", c.Credits, c.Sends, limits.MaxDepth)
+	}
+	return nil
+}
+
+// validateUnfinished looks at what an earlier group left.
+func (c *Config) validateUnfinished() error {
+	for i := range c.Unfinished {
+		u := &c.Unfinished[i]
+		if i > 0 && u.Number <= c.Unfinished[i-1].Number {
+			return c.wrong("unfinished message %d stands behind message %d", u.Number, c.Unfinished[i-1].Number)
+		}
+		if u.BlockSize != c.BlockSize || len(u.Have) != len(c.Members) {
+			return c.wrong("unfinished message %d has block size %d and %d sets, the group %d and %d members", u.Number,
+				u.BlockSize, len(u.Have), c.BlockSize, len(c.Members))
+		}
+		if err := c.checkSize(u.Size); err != nil {
+			return err
+		}
+		for rank := range u.Have {
+			if u.Have[rank].Len() != u.Blocks() {
+				return c.wrong("unfinished message %d: the set of member %d is for %d blocks, not %d", u.Number, rank,
+					u.Have[rank].Len(), u.Blocks())
+			}
+		}
+	}
+	return nil
+}
+
+// checkSize says whether a message may be so long.
+func (c *Config) checkSize(size uint64) error {
+	if size > c.MaxMessage || size/uint64(c.BlockSize) >= MaxBlocks {
+		return c.wrong("a message of %d bytes in blocks of %d: at most %d bytes and %d blocks", size, c.BlockSize,
+			c.MaxMessage, MaxBlocks)
+	}
+	return nil
+}
+
+func (c *Config) wrong(format string, args ...any) error {
+	return fmt.Errorf("group %s: %w: %s", c.Name, ErrArgument, fmt.Sprintf(format, args...))
+}
+
+func (c *Config) shape() schedule.Config {
+	return schedule.Config{Algorithm: c.Algorithm, Members: len(c.Members), Racks: c.Racks, Stripes: c.Stripes}
+}
