@@ -131,12 +131,17 @@ func (g *Group) deliver(t *transfer) {
 	}
 }
 
-// Progress is how many blocks of the oldest message under way are here, if there is one.
+// Progress is how many blocks of the oldest message under way are here, if there is one. The root has all; there it is the
+// share of its steps that it has taken, in blocks.
 func (g *Group) Progress() (m Message, have int, active bool) {
 	if len(g.active) == 0 {
 		return Message{}, 0, false
 	}
-	return g.active[0].Message, g.active[0].count, true
+	t := g.active[0]
+	if g.config.Self == 0 && t.sends {
+		return t.Message, t.Blocks() * (t.sendStep - 1) / t.steps, true
+	}
+	return t.Message, t.count, true
 }
 
 // Holdings are, after a failure, the messages that are not complete here, in order, and which of their blocks are here.

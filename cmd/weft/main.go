@@ -71,7 +71,7 @@ A second Ctrl-C or SIGTERM ends at once.`,
 		return usageError{fmt.Errorf("%w; '%s --help' lists the flags", err, cmd.CommandPath())}
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
-	root.AddCommand(newVersion(), newDemo(), newPerf(), newDoctor())
+	root.AddCommand(newVersion(), newDemo(), newMulticast(), newPerf(), newDoctor())
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultCompletionCmd("completion")
 	beStrict(root)

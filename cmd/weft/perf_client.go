@@ -1,16 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/weft-fabric/weft/bench/perftest"
@@ -109,7 +106,7 @@ func withinProcess(ctx context.Context, l lane, d device, serverCores []int, mea
 // measureWithChild starts a server as a child of this process, and measures with it.
 func measureWithChild(ctx context.Context, s *perfSettings, m *meter) error {
 	address := fmt.Sprintf("unix:@weft-perf-%d-%s", os.Getpid(), rand.Text())
-	child, err := startChild(s, address)
+	child, err := startServer(s, address)
 	if err != nil {
 		return err
 	}
@@ -127,19 +124,8 @@ func measureWithChild(ctx context.Context, s *perfSettings, m *meter) error {
 	return err
 }
 
-// perfChild is the server of --local. It ends when its standard input does: also if this process is killed.
-type perfChild struct {
-	command *exec.Cmd
-	input   interface{ Close() error }
-	said    bytes.Buffer // on standard error
-	ended   chan error   // gets what became of it, once
-}
-
-func startChild(s *perfSettings, address string) (*perfChild, error) {
-	self, err := os.Executable()
-	if err != nil {
-		return nil, fmt.Errorf("find this program, to start the server: %w", err)
-	}
+// startServer starts the server of --local.
+func startServer(s *perfSettings, address string) (*child, error) {
 	args := []string{"perf", "--serve=" + address, "--child", "--json", "--provider", s.provider.lane}
 	if s.provider.device != "" && s.provider.lane == "ibv" {
 		args = append(args, "--device", s.provider.device)
@@ -147,35 +133,7 @@ func startChild(s *perfSettings, address string) (*perfChild, error) {
 	if _, cores := s.share(); len(cores) > 0 {
 		args = append(args, "--pin", joinCores(cores))
 	}
-	c := &perfChild{command: exec.Command(self, args...), ended: make(chan error, 1)}
-	// In a group of its own it does not get the terminal's Ctrl-C, and can answer until the client has ended.
-	c.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	c.command.Stderr = &c.said
-	if c.input, err = c.command.StdinPipe(); err != nil {
-		return nil, err
-	}
-	if err := c.command.Start(); err != nil {
-		return nil, fmt.Errorf("start the server: %w", err)
-	}
-	return c, nil
-}
-
-// runWait waits for the child's end, and tells whoever measures with it. It ends when the child does; end sees to that.
-func (c *perfChild) runWait(failed context.CancelCauseFunc) {
-	err := c.command.Wait()
-	if text := strings.TrimSpace(c.said.String()); err != nil && text != "" {
-		err = errors.New("the server: " + strings.TrimPrefix(text, "weft: "))
-	}
-	if err != nil {
-		failed(err)
-	}
-	c.ended <- err
-}
-
-// end tells the child to end, and waits for it.
-func (c *perfChild) end() error {
-	_ = c.input.Close() // it may have ended
-	return <-c.ended
+	return startChild("the server", args)
 }
 
 func joinCores(cores []int) string {

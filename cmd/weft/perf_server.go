@@ -24,19 +24,15 @@ func serve(ctx context.Context, s *perfSettings) (err error) {
 	}
 	say := &serverTalk{out: s.out, asJSON: s.asJSON}
 	options := s.connectOptions()
-	options.OnRefused = func(err error) {
-		if errors.Is(err, connect.ErrPeerGone) {
-			return // it left without a word: another server that looks whether this one lives, or a scanner
-		}
-		say.tell(serverEvent{Event: "refused", Error: err.Error()}, "refused: %v\n", err)
-	}
+	options.OnRefused = say.refused
 	listener, err := connect.Listen(ctx, s.address, options)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, listener.Close()) }()
-	say.tell(serverEvent{Event: "listening", Address: listener.Address(), Providers: offered(s)},
-		"listening on %s for %s; Ctrl-C ends it\n", listener.Address(), strings.Join(offered(s), " and "))
+	names := offerNames(options.Offers)
+	say.tell(serverEvent{Event: "listening", Address: listener.Address(), Providers: names},
+		"listening on %s for %s; Ctrl-C ends it\n", listener.Address(), strings.Join(names, " and "))
 	for say.failed() == nil {
 		session, err := listener.Accept(ctx)
 		if err != nil {
@@ -98,8 +94,8 @@ func part(ctx context.Context, session *connect.Session) error {
 	return session.Close()
 }
 
-func offered(s *perfSettings) (names []string) {
-	for _, offer := range s.provider.offers(s.timeout) {
+func offerNames(offers []connect.Offer) (names []string) {
+	for _, offer := range offers {
 		names = append(names, offer.Provider)
 	}
 	return names
@@ -127,6 +123,14 @@ func (t *serverTalk) failed() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err
+}
+
+// refused tells that somebody was turned away.
+func (t *serverTalk) refused(err error) {
+	if errors.Is(err, connect.ErrPeerGone) {
+		return // it left without a word: another server that looks whether this one lives, or a scanner
+	}
+	t.tell(serverEvent{Event: "refused", Error: err.Error()}, "refused: %v\n", err)
 }
 
 func (t *serverTalk) tell(e serverEvent, format string, args ...any) {

@@ -43,6 +43,7 @@ type meter struct {
 	out      io.Writer
 	asJSON   bool
 	progress *progress
+	far      perfProgress
 	report   perfReport
 	together bool
 	port     rdmaPort // nil: the lane is not RDMA
@@ -54,7 +55,8 @@ type meter struct {
 }
 
 func newMeter(s *perfSettings) *meter {
-	m := &meter{out: s.out, asJSON: s.asJSON, progress: newProgress(s.errs, s.mute)}
+	m := &meter{out: s.out, asJSON: s.asJSON, far: perfProgress{index: -1}}
+	m.progress = newProgress(s.errs, s.mute, m.far.line)
 	m.report = perfReport{Version: version, Asked: s.provider.lane, Pin: s.pinning(), Plan: s.plan, ClockCost: clockCost(), Results: []perftest.Result{}}
 	return m
 }
@@ -99,7 +101,9 @@ func counted(n int, what string) string {
 
 // run has a client carry out the plan.
 func (m *meter) run(ctx context.Context, side perftest.Side, plan perftest.Plan) error {
-	m.progress.start(plan)
+	m.far.expect(plan)
+	m.far.begin(-1, perftest.Run{})
+	m.progress.start()
 	defer m.progress.stop()
 	client := perftest.Client{Side: side, Plan: plan, Cut: m.cut, Begin: m.begin, Report: m.add}
 	return client.Run(ctx)
@@ -108,7 +112,7 @@ func (m *meter) run(ctx context.Context, side perftest.Side, plan perftest.Plan)
 // cut is told that sizes are left out.
 func (m *meter) cut(plan perftest.Plan, most units.Size) {
 	m.report.Plan = plan
-	m.progress.expect(plan)
+	m.far.expect(plan)
 	m.heads += fmt.Sprintf("sizes above %v are left out: the device takes no longer messages\n", most)
 }
 
@@ -119,7 +123,7 @@ func (m *meter) begin(index int, run perftest.Run) {
 		m.progress.hide(func() { m.printf("over %s: %s\n%s", m.lane.name, over, m.heads) })
 		m.heads = ""
 	}
-	m.progress.begin(index, run)
+	m.far.begin(index, run)
 }
 
 func (m *meter) add(r perftest.Result) {

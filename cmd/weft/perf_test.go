@@ -263,7 +263,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 }
 
 func TestProgressLine(t *testing.T) {
-	p := &progress{index: -1, pairs: 1000, runs: 2}
+	p := &perfProgress{index: -1, pairs: 1000, runs: 2}
 	if got := p.line(3 * time.Second); got != "setting up 1000 queue pairs, 3s" {
 		t.Error(got)
 	}

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/weft-fabric/weft/bench/perftest"
 )
 
 // When a progress line appears, and how often it changes on a terminal and elsewhere.
@@ -21,27 +19,23 @@ const (
 	progressSeldom = 10 * time.Second
 )
 
-// progress says on standard error how far a client is, if it takes longer than a second. On a terminal it is one line
+// progress says on standard error how far a command is, if it takes longer than a second. On a terminal it is one line
 // that is written over, elsewhere a line now and then.
 type progress struct {
 	out      io.Writer
 	terminal bool
 	mute     bool
+	line     func(gone time.Duration) string // says how far it is, after some time
 	started  time.Time
 	stopped  chan struct{} // closed by stop
 	running  sync.WaitGroup
 
-	mu       sync.Mutex
-	expected time.Duration // zero: not known
-	runs     int
-	pairs    int
-	index    int // of the run; below zero: none has begun
-	run      perftest.Run
-	shown    bool // a line stands on the terminal
+	mu    sync.Mutex
+	shown bool // a line stands on the terminal
 }
 
-func newProgress(out io.Writer, mute bool) *progress {
-	return &progress{out: out, terminal: isTerminal(out), mute: mute}
+func newProgress(out io.Writer, mute bool, line func(time.Duration) string) *progress {
+	return &progress{out: out, terminal: isTerminal(out), mute: mute, line: line}
 }
 
 // isTerminal reports whether a person looks at it.
@@ -54,21 +48,10 @@ func isTerminal(out io.Writer) bool {
 	return err == nil
 }
 
-func (p *progress) start(plan perftest.Plan) {
-	p.started, p.stopped, p.index = time.Now(), make(chan struct{}), -1
-	p.expect(plan)
+func (p *progress) start() {
+	p.started, p.stopped = time.Now(), make(chan struct{})
 	if !p.mute {
 		p.running.Go(p.runTicks)
-	}
-}
-
-// expect is told what there is to do.
-func (p *progress) expect(plan perftest.Plan) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.runs, p.pairs, p.expected = len(plan.Runs()), plan.Pairs, 0
-	if plan.Iterations == 0 {
-		p.expected = time.Duration(p.runs) * (plan.Duration + plan.WarmUp)
 	}
 }
 
@@ -98,13 +81,6 @@ func (p *progress) runTicks() {
 	}
 }
 
-// begin is told which run is next.
-func (p *progress) begin(index int, run perftest.Run) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.index, p.run = index, run
-}
-
 func (p *progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,18 +91,6 @@ func (p *progress) show() {
 	}
 	fmt.Fprintf(p.out, "\r\x1b[K%s", line)
 	p.shown = true
-}
-
-// line says how far it is, after some time.
-func (p *progress) line(gone time.Duration) string {
-	if p.index < 0 {
-		return fmt.Sprintf("setting up %s, %v", counted(p.pairs, "queue pair"), gone)
-	}
-	line := fmt.Sprintf("%d of %d: %v, %v", p.index+1, p.runs, p.run, gone)
-	if p.expected > 0 {
-		line += fmt.Sprintf(" of about %v", max(gone, p.expected.Round(time.Second)))
-	}
-	return line
 }
 
 // hide takes the line away while print writes to the same terminal.

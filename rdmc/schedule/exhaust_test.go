@@ -147,20 +147,24 @@ func (c *cluster) checkPeers() error {
 	if told != len(c.parts)-1 {
 		return fmt.Errorf("%d members of %d are told", told, len(c.parts))
 	}
-	return c.checkDepth()
-}
-
-func (c *cluster) checkDepth() error {
-	for rank := range c.parts {
-		at, depth := rank, 0
-		for up, ok := c.parts[at].Herald(); ok; up, ok = c.parts[at].Herald() {
-			if at, depth = up, depth+1; depth > len(c.parts) {
-				return fmt.Errorf("the heralds of %d go in a circle", rank)
-			}
-		}
-		if at != 0 {
-			return fmt.Errorf("%d hears of nothing: its heralds end at %d", rank, at)
-		}
+	if depth := c.depth(); depth == never {
+		return fmt.Errorf("heralds do not lead to the root")
 	}
 	return nil
+}
+
+// depth is how many heralds are between the root and the last to hear of a message, or never.
+func (c *cluster) depth() int {
+	deepest := 0
+	for rank, part := range c.parts {
+		depth := 0
+		for up, ok := part.Herald(); ok && depth < len(c.parts); up, ok = c.parts[up].Herald() {
+			rank, depth = up, depth+1
+		}
+		if rank != 0 {
+			return never
+		}
+		deepest = max(deepest, depth)
+	}
+	return deepest
 }

@@ -30,20 +30,22 @@ func New(config Config, rank int) (*Part, error) {
 	return &Part{members: config.Members, pattern: newPattern(config, rank)}, nil
 }
 
-// newPattern chooses the pattern, and stripes it.
+// newPattern chooses the pattern.
 func newPattern(config Config, rank int) pattern {
-	if config.Members == 1 {
+	switch {
+	case config.Members == 1:
 		return nothing
+	case config.Algorithm.Racks():
+		return newRacked(config, rank)
+	default:
+		return newStriped(newPlain(config, rank), config.Stripes)
 	}
-	p := newPlain(config, rank)
-	if config.Stripes > 1 {
-		return striped{p, config.Stripes}
-	}
-	return p
 }
 
 func newPlain(config Config, rank int) pattern {
 	switch config.Algorithm {
+	case Circulant:
+		return newCirculant(config.Members, rank)
 	case Chain:
 		return chain{members: config.Members, rank: rank}
 	case Tree:
@@ -54,6 +56,29 @@ func newPlain(config Config, rank int) pattern {
 		return newPipeline(config.Members, rank)
 	}
 }
+
+// newRacked needs a hierarchy only if there are racks of several members, and more than one.
+func newRacked(config Config, rank int) pattern {
+	f, lead := newFloorplan(config.Racks), leadingPipeline
+	if config.Algorithm == RackChain {
+		lead = leadingChain
+	}
+	switch {
+	case len(f.racks) == 1:
+		return newStriped(newPipeline(config.Members, rank), config.Stripes)
+	case len(f.racks) == config.Members:
+		return newStriped(lead(config.Members, rank), config.Stripes)
+	case config.Algorithm == RackStripes && config.Stripes == 0:
+		return newHierarchy(f, lead, min(f.smallest, defaultRackStripes), rank)
+	case config.Algorithm == RackStripes:
+		return newHierarchy(f, lead, config.Stripes, rank)
+	default:
+		return newStriped(newHierarchy(f, lead, 1, rank), config.Stripes)
+	}
+}
+
+// defaultRackStripes make a leader send 1.25 times as much as others.
+const defaultRackStripes = 4
 
 // nothing is the pattern of somebody who is alone.
 var nothing = chain{members: 1}

@@ -16,7 +16,7 @@ type Config struct {
 	Algorithm Algorithm
 	Members   int   // 1 or more; rank 0 is the root
 	Racks     []int // the rack of each rank, for the algorithms that know racks; empty for the others
-	Stripes   int   // independent schedules that take turns, block by block (research 2.4: two hide the latency); 0: 1
+	Stripes   int   // independent schedules that take turns, block by block: two hide the latency; 0: 1, RackStripes: up to 4
 }
 
 // Transfer is one block to or from a peer.

@@ -32,21 +32,27 @@ func blocksFor(config Config) []int {
 }
 
 // exhaust runs all sizes of one algorithm.
-func exhaust(t *testing.T, config Config, check func(c *cluster, blocks int) error) {
+func exhaust(t *testing.T, config Config, check func(*cluster, int) error) {
 	t.Helper()
 	for _, config.Members = range sizes() {
-		c := newCluster(t, config)
-		if err := c.checkPeers(); err != nil {
-			t.Fatalf("%+v: %v", config, err)
+		runAll(t, config, check)
+	}
+}
+
+// runAll runs all messages in one group.
+func runAll(t *testing.T, config Config, check func(*cluster, int) error) {
+	t.Helper()
+	c := newCluster(t, config)
+	if err := c.checkPeers(); err != nil {
+		t.Fatalf("%+v: %v", config, err)
+	}
+	for _, blocks := range blocksFor(config) {
+		err := c.run(blocks)
+		if err == nil && config.Members > 1 {
+			err = check(c, blocks)
 		}
-		for _, blocks := range blocksFor(config) {
-			err := c.run(blocks)
-			if err == nil && config.Members > 1 {
-				err = check(c, blocks)
-			}
-			if err != nil {
-				t.Fatalf("%+v, %d blocks: %v", config, blocks, err)
-			}
+		if err != nil {
+			t.Fatalf("%+v, %d blocks: %v", config, blocks, err)
 		}
 	}
 }
@@ -59,6 +65,9 @@ func optimal(skew func(members int) int) func(*cluster, int) error {
 		first, last := c.span()
 		if steps != best || last != best-1 {
 			return fmt.Errorf("%d steps, complete after %d, the optimum is %d", steps, last+1, best)
+		}
+		if depth := c.depth(); depth > ceilLog2(n) {
+			return fmt.Errorf("news take %d hops", depth)
 		}
 		if blocks > 1 && last-first > skew(n) {
 			return fmt.Errorf("members end in steps %d to %d", first, last)
@@ -83,6 +92,10 @@ func TestPipeline(t *testing.T) {
 	exhaust(t, Config{Algorithm: Pipeline}, optimal(func(int) int { return 1 }))
 }
 
+func TestCirculant(t *testing.T) {
+	exhaust(t, Config{Algorithm: Circulant}, optimal(func(n int) int { return ceilLog2(n) - 1 }))
+}
+
 func TestChain(t *testing.T) {
 	exhaust(t, Config{Algorithm: Chain}, takes(func(n, k int) int { return k + n - 2 }))
 }
@@ -93,4 +106,41 @@ func TestTree(t *testing.T) {
 
 func TestSequential(t *testing.T) {
 	exhaust(t, Config{Algorithm: Sequential}, takes(func(n, k int) int { return k * (n - 1) }))
+}
+
+// TestStripes: a stripe costs the steps that the pattern needs beyond the number of blocks, once more.
+func TestStripes(t *testing.T) {
+	for _, algorithm := range []Algorithm{Pipeline, Circulant, Chain} {
+		for _, stripes := range []int{2, 3, 7} {
+			config := Config{Algorithm: algorithm, Stripes: stripes}
+			some(t, config, takes(func(n, k int) int { return k + stripes*(newTestPart(t, algorithm, n).steps(1)-1) }))
+		}
+	}
+	some(t, Config{Algorithm: Tree, Stripes: 3}, complete)
+	some(t, Config{Algorithm: Sequential, Stripes: 3}, complete)
+}
+
+// some runs a choice of sizes.
+func some(t *testing.T, config Config, check func(*cluster, int) error) {
+	t.Helper()
+	for _, config.Members = range []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 16, 17, 31, 33, 60, 64, 100} {
+		runAll(t, config, check)
+	}
+}
+
+func newTestPart(t *testing.T, algorithm Algorithm, members int) *Part {
+	t.Helper()
+	part, err := New(Config{Algorithm: algorithm, Members: members}, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return part
+}
+
+// complete checks that the last step is needed.
+func complete(c *cluster, _ int) error {
+	if _, last := c.span(); last != c.plans[0].Steps()-1 {
+		return fmt.Errorf("complete after %d steps of %d", last+1, c.plans[0].Steps())
+	}
+	return nil
 }

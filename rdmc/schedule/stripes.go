@@ -8,6 +8,13 @@ type striped struct {
 	stripes int
 }
 
+func newStriped(p pattern, stripes int) pattern {
+	if stripes <= 1 {
+		return p
+	}
+	return striped{p, stripes}
+}
+
 // share is how many of the blocks belong to a stripe.
 func share(blocks, stripes, stripe int) int { return (blocks - stripe + stripes - 1) / stripes }
 

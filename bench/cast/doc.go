@@ -1,0 +1,26 @@
+// Package cast measures a multicast: one message to all members of a group, as often as asked for, with its contents
+// compared everywhere. The command weft multicast is its face.
+//
+// One member leads: it is the root of the group, knows the Job, and has a session with every other member, which follow.
+// Lead and Follow go through the same steps; in each of them all speak at once:
+//
+//	job      what is to be done, and as whom; followers say by which clock they tell the time
+//	lane     which provider is used, and whether it could be opened
+//	members  where each waits for the others
+//	formed   the group is connected
+//	ready    memory is filled, and the next run may begin; or there is none
+//	done     the message is complete here, and when it was
+//	checked  its contents are right
+//
+// Data goes only over the queue pairs of the group. Simulate does the same in one process, in virtual time.
+//
+// # What is measured
+//
+// A run's time is from the submission at the root to the completion at the last member. Members of one host, in
+// whatever container, read the same clock, which is told by Report.Clock; otherwise the time is the root's, when a
+// member's word "done" reaches it, and the way of that word counts. Memory was registered and touched before; the first of several runs warms up and does not count.
+//
+// Efficiency is the best possible time over the run's. No pattern of unicasts can take fewer than k + ⌈log₂ n⌉ − 1 steps
+// of one block for k blocks to n members (RDMC, section 4.3), and a step takes as long as one block of a plain copy.
+// That is taken from the links' rate if it is known (Job.Rate) and otherwise measured: one copy to member 1 alone.
+package cast

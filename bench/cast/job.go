@@ -1,0 +1,173 @@
+package cast
+
+import (
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/weft-fabric/weft/bench/perftest"
+	"github.com/weft-fabric/weft/loop"
+	"github.com/weft-fabric/weft/rdmc"
+	"github.com/weft-fabric/weft/rdmc/schedule"
+)
+
+// ErrJob: a job makes no sense.
+var ErrJob = errors.New("makes no sense")
+
+// Limits of a job. What else limits it, package rdmc knows.
+const (
+	MaxRuns    = 10_000
+	MaxMembers = 1 << 16
+	MaxCredits = 256
+	MaxStripes = 64
+	MinBlock   = 64
+	MaxBlock   = 256 << 20
+	MaxSize    = 1 << 48
+)
+
+// Job is what all members have to know.
+type Job struct {
+	Members   []string      `json:"members"` // names, each once; the first is the root
+	Size      uint64        `json:"size"`    // of a message, in bytes
+	Block     int           `json:"block"`   // bytes
+	Algorithm Algorithm     `json:"algorithm"`
+	Racks     []int         `json:"racks,omitempty"` // members of each rack, in their order
+	Stripes   int           `json:"stripes"`
+	Credits   int           `json:"credits"`
+	Offload   bool          `json:"offload"`
+	Wait      perftest.Wait `json:"wait"`
+	Runs      int           `json:"runs"`            // that count; one more before them warms up, if there are several
+	Rate      float64       `json:"rate,omitempty"`  // of a link, in bits a second; 0: one copy is measured
+	Seed      uint64        `json:"seed"`            // of the contents
+	Timeout   time.Duration `json:"peer_timeout_ns"` // of a member that gives no sign of life
+}
+
+// Algorithm is a schedule's, by its name.
+type Algorithm struct{ schedule.Algorithm }
+
+// MarshalText implements encoding.TextMarshaler.
+func (a Algorithm) MarshalText() ([]byte, error) { return []byte(a.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (a *Algorithm) UnmarshalText(text []byte) (err error) {
+	a.Algorithm, err = schedule.ParseAlgorithm(string(text))
+	return err
+}
+
+// AutoBlock is a good block size for a message. A block costs a fixed time beside its bytes, and the last blocks of a
+// message leave links idle; RDMC found 1 MiB best for large messages (figure 6). So a message has 16 blocks, but no
+// block is larger than 1 MiB or smaller than 64 KiB.
+func AutoBlock(size uint64) int {
+	const least, most, pieces = 64 << 10, 1 << 20, 16
+	block := 1 << bits.Len64(max(size, pieces)/pieces-1) // rounded up to a power of two
+	return min(max(block, least), most)
+}
+
+// Validate says what is wrong with a job.
+func (j *Job) Validate() error {
+	for _, c := range []struct {
+		what              string
+		value, from, upTo int64
+	}{
+		{"members", int64(len(j.Members)), 2, MaxMembers},
+		{"block size", int64(j.Block), MinBlock, MaxBlock},
+		{"stripes", int64(j.Stripes), 1, MaxStripes},
+		{"credits", int64(j.Credits), 1, MaxCredits},
+		{"runs", int64(j.Runs), 1, MaxRuns},
+	} {
+		if c.value < c.from || c.value > c.upTo {
+			return fmt.Errorf("%s: %d %w: it is between %d and %d", c.what, c.value, ErrJob, c.from, c.upTo)
+		}
+	}
+	if j.Size > MaxSize {
+		return fmt.Errorf("size: %d bytes %w: at most %d", j.Size, ErrJob, uint64(MaxSize))
+	}
+	return errors.Join(j.validateRest(), j.validateRacks())
+}
+
+func (j *Job) validateRest() error {
+	switch {
+	case j.Timeout <= 0 || j.Timeout > time.Hour:
+		return fmt.Errorf("peer timeout: %v %w: it is above 0 and up to an hour", j.Timeout, ErrJob)
+	case !(j.Rate >= 0 && j.Rate <= 1e15):
+		return fmt.Errorf("rate: %v bits a second %w", j.Rate, ErrJob)
+	}
+	return nil
+}
+
+func (j *Job) validateRacks() error {
+	if !j.Algorithm.Racks() {
+		if len(j.Racks) > 0 {
+			return fmt.Errorf("racks: %v knows none: %w", j.Algorithm, ErrJob)
+		}
+		return nil
+	}
+	sum := 0
+	for _, members := range j.Racks {
+		if members < 1 || members > MaxMembers {
+			return fmt.Errorf("racks: one of %d members %w", members, ErrJob)
+		}
+		sum += members
+	}
+	if sum != len(j.Members) {
+		return fmt.Errorf("racks: they have %d members together, and the group has %d: %w", sum, len(j.Members), ErrJob)
+	}
+	return nil
+}
+
+// Blocks is how many blocks a message has.
+func (j *Job) Blocks() int { return rdmc.Message{Size: j.Size, BlockSize: j.Block}.Blocks() }
+
+// BoundSteps is the least number of steps in which all members can have all blocks: k + ⌈log₂ n⌉ − 1 (RDMC, section 4.3).
+func (j *Job) BoundSteps() int { return j.Blocks() + bits.Len(uint(len(j.Members)-1)) - 1 }
+
+// schedule is the shape of the group.
+func (j *Job) schedule() schedule.Config {
+	return schedule.Config{Algorithm: j.Algorithm.Algorithm, Members: len(j.Members), Racks: j.rackOf(), Stripes: j.Stripes}
+}
+
+// Steps is how many steps the algorithm takes, or an error if it cannot be used for such a group.
+func (j *Job) Steps() (int, error) {
+	part, err := schedule.New(j.schedule(), 0)
+	if err != nil {
+		return 0, err
+	}
+	return part.Plan(j.Blocks()).Steps(), nil
+}
+
+// rackOf is the rack of each member.
+func (j *Job) rackOf() (racks []int) {
+	for rack, members := range j.Racks {
+		racks = append(racks, slices.Repeat([]int{rack}, members)...)
+	}
+	return racks
+}
+
+// runs is how many there are, with the one that warms up.
+func (j *Job) runs() int {
+	if j.Runs > 1 {
+		return j.Runs + 1
+	}
+	return 1
+}
+
+// group is the configuration of the group as a member sees it, without what it calls.
+func (j *Job) group(rank int) rdmc.Config {
+	return rdmc.Config{Name: "multicast", Members: j.Members, Self: rank, Algorithm: j.Algorithm.Algorithm, Racks: j.rackOf(),
+		Stripes: j.Stripes, BlockSize: j.Block, Offload: j.Offload, Credits: j.Credits, MaxMessage: max(j.Size, 1), Stall: j.Timeout}
+}
+
+// copyGroup is the group of the plain copy that runs are compared with: from the root to one member.
+func (j *Job) copyGroup(rank int) rdmc.Config {
+	c := j.group(rank)
+	c.Name, c.Members, c.Algorithm, c.Racks, c.Stripes = "copy", j.Members[:2], schedule.Chain, nil, 1
+	return c
+}
+
+// copies reports whether a member takes part in the plain copy.
+func (j *Job) copies(rank int) bool { return j.Rate == 0 && rank < 2 }
+
+// waitings are the ways to wait, as the loop has them.
+var waitings = map[perftest.Wait]loop.Waiting{perftest.Polling: loop.Polling(), perftest.Sleeping: loop.Sleeping(), perftest.Hybrid: loop.Hybrid(loop.DefaultSpin)}

@@ -1,0 +1,175 @@
+package cast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"time"
+
+	"github.com/weft-fabric/weft/connect"
+)
+
+// Leader is the root of a group, and has the others do a job.
+type Leader struct {
+	End
+	Job       *Job
+	Addresses []string      // of the other members, whose names stand in Job.Members[1:]
+	Timeout   time.Duration // until all members must have come
+	Say       func(string)  // hears why a lane was not taken
+	Watch     Watch
+}
+
+// leading is a leader in the middle of a job.
+type leading struct {
+	member
+	*Leader
+	ctx    context.Context
+	peers  []*peer
+	host   string
+	report *Report
+	sent   int // messages so far
+}
+
+// Lead carries out the job. The report is nil if no run could begin.
+func (l *Leader) Lead(ctx context.Context) (report *Report, err error) {
+	g := &leading{Leader: l, member: member{End: l.End, job: l.Job}, ctx: ctx}
+	defer func() { err = errors.Join(err, g.end(err)) }()
+	if err := l.Job.Validate(); err != nil {
+		return nil, err
+	}
+	for _, step := range []func() error{g.call, g.tellJob, g.gather, g.openLane, g.runs} {
+		if err := step(); err != nil {
+			return g.report, err
+		}
+	}
+	return g.report, nil
+}
+
+// end closes everything. The others are told if the job was not done.
+func (g *leading) end(failed error) error {
+	if g.ctx.Err() != nil {
+		failed = errors.New("the root was interrupted")
+	}
+	err := g.close()
+	for _, p := range g.peers {
+		if p.session != nil {
+			err = errors.Join(err, p.session.CloseWith(failed))
+		}
+	}
+	return err
+}
+
+// call calls all members, and waits until all have come.
+func (g *leading) call() error {
+	for i, address := range g.Addresses {
+		g.peers = append(g.peers, &peer{rank: i + 1, name: g.Job.Members[i+1], address: address})
+	}
+	ctx, cancel := context.WithTimeout(g.ctx, g.Timeout)
+	defer cancel()
+	g.each(func(p *peer) { p.runDial(ctx, g.member.Options) })
+	return g.absent()
+}
+
+// absent names the members that have not come.
+func (g *leading) absent() error {
+	var missing []error
+	for _, p := range g.peers {
+		switch {
+		case p.err == nil:
+		case errors.Is(p.err, context.DeadlineExceeded):
+			missing = append(missing, fmt.Errorf("%v did not come within %v: %w", p, g.Timeout, p.err))
+		default:
+			missing = append(missing, fmt.Errorf("%v: %w", p, p.err))
+		}
+	}
+	return oneLine(missing)
+}
+
+// tellJob tells everybody the job.
+func (g *leading) tellJob() error {
+	g.host, _ = os.Hostname() // without a name it has none
+	err := g.swap("job", func(p *peer) word { return word{Job: g.Job, Rank: p.rank} })
+	for _, p := range g.peers {
+		p.host, p.clock = p.heard.Host, p.heard.Clock
+	}
+	return err
+}
+
+// gather has all members meet each other.
+func (g *leading) gather() error {
+	if err := g.listen(g.ctx, g.way().LocalAddr()); err != nil {
+		return err
+	}
+	if err := g.swap("meet", silent); err != nil {
+		return err
+	}
+	addresses := []string{g.address()}
+	for _, p := range g.peers {
+		addresses = append(addresses, p.heard.Address)
+	}
+	if err := g.swap("members", func(*peer) word { return word{Addresses: addresses} }); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(g.ctx, g.Timeout)
+	defer cancel()
+	return g.agree("met", g.meet(ctx, addresses))
+}
+
+// way is a session that leads beyond this host, if there is one.
+func (g *leading) way() *connect.Session {
+	for _, p := range g.peers {
+		if tcp, ok := p.session.LocalAddr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+			return p.session
+		}
+	}
+	return g.peers[0].session
+}
+
+// openLane finds a lane that all members can use, and forms the group there.
+func (g *leading) openLane() (err error) {
+	lanes := g.mesh.Common()
+	for i, lane := range lanes {
+		if err = g.tryLane(lane); err == nil {
+			break
+		}
+		if g.ctx.Err() != nil || i == len(lanes)-1 {
+			return fmt.Errorf("%s: %w", lane, err)
+		}
+		g.Say(fmt.Sprintf("%s: %v; trying %s", lane, err, lanes[i+1]))
+	}
+	if err := g.swap("open", silent); err != nil {
+		return err
+	}
+	if err := g.agree("formed", g.form(g.ctx)); err != nil {
+		return err
+	}
+	g.report.Hosts = []string{g.host}
+	for _, p := range g.peers {
+		g.report.Hosts = append(g.report.Hosts, p.host)
+	}
+	g.Watch.formed(g.report)
+	return nil
+}
+
+// tryLane has all members open a lane.
+func (g *leading) tryLane(lane string) error {
+	if err := g.swap("open", func(*peer) word { return word{Lane: lane} }); err != nil {
+		return err
+	}
+	mine := g.open(lane, g.way())
+	g.report = newReport(g.Job, lane, g.clock())
+	return g.agree("opened", mine)
+}
+
+// clock is the one by which runs are timed.
+func (g *leading) clock() string {
+	mine := clockName()
+	for _, p := range g.peers {
+		if p.clock != mine || mine == "" {
+			return ClockRoot
+		}
+	}
+	return ClockHost
+}

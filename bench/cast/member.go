@@ -1,0 +1,124 @@
+package cast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/connect/mesh"
+	"github.com/weft-fabric/weft/rdmc"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// End is what a member brings along.
+type End struct {
+	// Open opens a device that reaches the others by a lane. The session leads to one of them.
+	Open func(job *Job, lane string, session *connect.Session) (*verbs.Device, error)
+	// Options are for the sessions between members.
+	Options connect.Options
+}
+
+// member is one process of a job: its sessions with the others, its device, and its node.
+type member struct {
+	End
+	job      *Job
+	rank     int
+	listener *connect.Listener
+	mesh     *mesh.Mesh
+	device   *verbs.Device
+	node     *node
+}
+
+// goodbyeTime is how long groups may take to say goodbye.
+const goodbyeTime = 2 * time.Second
+
+// open opens a lane, and all that is made on it, instead of what was open.
+func (m *member) open(lane string, session *connect.Session) (err error) {
+	if err := m.closeDevice(); err != nil {
+		return err
+	}
+	if m.device, err = m.Open(m.job, lane, session); err != nil {
+		m.device = nil
+		return err
+	}
+	if err := enoughMemory(m.job.Size); err != nil {
+		return err
+	}
+	if m.node, err = newNode(m.job, m.rank, m.device, false, hostClock); err != nil {
+		return err
+	}
+	return m.node.loop.Start()
+}
+
+// submit has the loop send the message, and returns when that was.
+func (m *member) submit(ctx context.Context, group int) (at int64, err error) {
+	sent := make(chan error, 1)
+	if err := m.node.loop.Do(func() {
+		var failed error
+		at, failed = m.node.send(group)
+		sent <- failed
+	}); err != nil {
+		return 0, err
+	}
+	select {
+	case err := <-sent:
+		return at, err
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+// await waits until the message is complete here.
+func (m *member) await(ctx context.Context) (completion, error) {
+	select {
+	case c := <-m.node.completed:
+		return c, nil
+	case failure := <-m.node.failed:
+		return completion{}, failure
+	case <-ctx.Done():
+		return completion{}, context.Cause(ctx)
+	}
+}
+
+// check compares the contents of a run, and gives their buffer back.
+func (m *member) check(c completion, run int) error {
+	return errors.Join(m.node.check(c, run), m.node.loop.Do(c.release))
+}
+
+// tell makes a word of how something has ended here.
+func tell(err error) word {
+	if err == nil {
+		return word{}
+	}
+	w := word{Error: err.Error()}
+	var failure *rdmc.Failure
+	if errors.As(err, &failure) && failure.Rank != rdmc.Unknown {
+		w.Error, w.Blame = fmt.Sprint(failure.Cause), &failure.Rank
+	}
+	return w
+}
+
+// close ends everything: groups say goodbye first, for which they have a moment.
+func (m *member) close() (err error) {
+	err = m.closeDevice()
+	if m.mesh != nil {
+		err = errors.Join(err, m.mesh.Close())
+	}
+	if m.listener != nil {
+		err = errors.Join(err, m.listener.Close())
+	}
+	return err
+}
+
+func (m *member) closeDevice() (err error) {
+	if m.node != nil {
+		err = errors.Join(m.leave(), m.node.close())
+	}
+	if m.device != nil {
+		err = errors.Join(err, m.device.Close())
+	}
+	m.device, m.node = nil, nil
+	return err
+}

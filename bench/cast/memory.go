@@ -1,0 +1,33 @@
+package cast
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+
+	"github.com/weft-fabric/weft/internal/units"
+)
+
+// FreeMemory is how many bytes of memory this host can still give, or 0 if nobody knows.
+func FreeMemory() uint64 {
+	file, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return 0
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var kilobytes uint64
+		if n, _ := fmt.Sscanf(lines.Text(), "MemAvailable: %d kB", &kilobytes); n == 1 {
+			return kilobytes << 10
+		}
+	}
+	return 0
+}
+
+// enoughMemory says early what would otherwise end with the kernel killing something.
+func enoughMemory(size uint64) error {
+	if free := FreeMemory(); free > 0 && size > free {
+		return fmt.Errorf("a message of %v does not fit: %v of memory are free here", units.Size(size), units.Size(free>>20<<20))
+	}
+	return nil
+}

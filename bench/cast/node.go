@@ -1,0 +1,196 @@
+package cast
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft/loop"
+	"github.com/weft-fabric/weft/rdmc"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// node is one member on its device: its end of the groups, memory for one message, and what has become of it.
+type node struct {
+	job    *Job
+	rank   int
+	now    func() int64 // nanoseconds
+	domain *verbs.Domain
+	queue  *verbs.CompletionQueue
+	loop   *loop.Loop
+	memory *verbs.Memory
+	groups []*rdmc.Group // the multicast, and at two members the plain copy
+
+	completed chan completion // has room for the one that can be there
+	failed    chan *rdmc.Failure
+	ready     func() // is told that a group is connected; it runs on the loop
+	changed   func() // is told of a completion or a failure
+}
+
+// completion is a message that is here.
+type completion struct {
+	at       int64 // by the node's clock
+	group    *rdmc.Group
+	delivery rdmc.Delivery
+}
+
+// The groups of a node.
+const (
+	multicast = iota
+	plainCopy
+)
+
+// newNode opens a member's end on a device, in memory that the NIC knows and that was touched.
+func newNode(job *Job, rank int, device *verbs.Device, phantom bool, now func() int64) (*node, error) {
+	n := &node{job: job, rank: rank, now: now, completed: make(chan completion, 1), failed: make(chan *rdmc.Failure, 2), ready: func() {}, changed: func() {}}
+	if err := n.open(device, phantom); err != nil {
+		return nil, errors.Join(err, n.close())
+	}
+	return n, nil
+}
+
+func (n *node) open(device *verbs.Device, phantom bool) (err error) {
+	if n.domain, err = device.NewDomain(); err != nil {
+		return err
+	}
+	if err := n.allocate(phantom); err != nil {
+		return err
+	}
+	configs := n.configs()
+	room := 0
+	for _, config := range configs {
+		need, err := rdmc.CompletionRoom(config)
+		if err != nil {
+			return err
+		}
+		room += need
+	}
+	if n.queue, err = device.NewCompletionQueue(max(room, 1)); err != nil {
+		return err
+	}
+	if n.loop, err = loop.New(loop.Config{Completions: n.queue, Waiting: waitings[n.job.Wait]}); err != nil {
+		return err
+	}
+	for _, config := range configs {
+		if err := n.addGroup(config); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// allocate makes memory for one message, and touches every page of it.
+func (n *node) allocate(phantom bool) (err error) {
+	size := max(n.job.Size, 8)
+	if phantom {
+		n.memory, err = n.domain.AllocPhantom(size, 0)
+		return err
+	}
+	if n.memory, err = n.domain.Alloc(int(size), 0); err != nil {
+		return fmt.Errorf("memory for a message of %d bytes: %w", size, err)
+	}
+	const page = 4096
+	for i, b := 0, n.memory.Bytes(); i < len(b); i += page {
+		b[i] = 1
+	}
+	return nil
+}
+
+// configs are those of the member's groups.
+func (n *node) configs() []rdmc.Config {
+	all := []rdmc.Config{n.job.group(n.rank)}
+	if n.job.copies(n.rank) {
+		all = append(all, n.job.copyGroup(n.rank))
+	}
+	return all
+}
+
+func (n *node) addGroup(config rdmc.Config) error {
+	var group *rdmc.Group
+	config.Phantom = n.memory.Bytes() == nil
+	config.Ready = func() { n.ready() }
+	config.Incoming = func(rdmc.Message) rdmc.Place { return rdmc.Place{Memory: n.memory} }
+	config.Completed = func(d rdmc.Delivery) { n.complete(group, d) }
+	config.Failed = func(f *rdmc.Failure) {
+		n.failed <- f // a group fails once
+		n.changed()
+	}
+	group, err := rdmc.New(n.loop, n.domain, config)
+	if err == nil {
+		n.groups = append(n.groups, group)
+	}
+	return err
+}
+
+// complete keeps a message until its contents are checked.
+func (n *node) complete(group *rdmc.Group, d rdmc.Delivery) {
+	at := n.now()
+	group.Keep(d.Number)
+	n.completed <- completion{at, group, d} // there is one message at a time
+	n.changed()
+}
+
+// seed is that of the contents of a run.
+func (n *node) seed(run int) uint64 { return mix(n.job.Seed, uint64(run)) }
+
+// fill writes what the root will send in a run.
+func (n *node) fill(run int) error {
+	if b := n.memory.Bytes(); b != nil {
+		fill(b[:n.job.Size], n.seed(run))
+		return nil
+	}
+	return n.memory.Mark(0, int(n.job.Size), verbs.Origin{Object: n.seed(run)})
+}
+
+// send submits the message, and returns when. It runs on the loop.
+func (n *node) send(group int) (at int64, err error) {
+	at = n.now()
+	_, err = n.groups[group].Send(rdmc.Place{Memory: n.memory}, n.job.Size)
+	return at, err
+}
+
+// check compares what has arrived with what was sent in a run, and gives its buffer back.
+func (n *node) check(c completion, run int) error {
+	if got := c.delivery.Size; got != n.job.Size {
+		return fmt.Errorf("a message of %d bytes came, and %d were sent", got, n.job.Size)
+	}
+	if n.job.Size == 0 {
+		return nil
+	}
+	at := c.delivery.Place
+	if b := at.Memory.Bytes(); b != nil {
+		return check(b[at.Offset:][:n.job.Size], n.seed(run))
+	}
+	if origin, whole := at.Memory.Origin(int(at.Offset), int(n.job.Size)); !whole || origin != (verbs.Origin{Object: n.seed(run)}) {
+		return fmt.Errorf("the contents come from %+v, unbroken %v, and not from what was sent", origin, whole)
+	}
+	return nil
+}
+
+// advance is how far a group's message has come here, in blocks. It runs on the loop.
+func (n *node) advance(group int) (done int) {
+	_, done, _ = n.groups[group].Progress()
+	return done
+}
+
+// release gives a message's buffer back. It runs on the loop.
+func (c completion) release() { c.group.Release(c.delivery.Number) }
+
+// close frees everything at once. The loop is closed first.
+func (n *node) close() (err error) {
+	if n.loop != nil {
+		err = n.loop.Close()
+	}
+	for _, group := range n.groups {
+		group.Discard()
+	}
+	if n.queue != nil {
+		err = errors.Join(err, n.queue.Close())
+	}
+	if n.memory != nil {
+		err = errors.Join(err, n.memory.Close())
+	}
+	if n.domain != nil {
+		err = errors.Join(err, n.domain.Close())
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+package cast
+
+import (
+	"slices"
+	"time"
+)
+
+// Report is what a job has shown, for programs.
+type Report struct {
+	Job
+	Provider   string   `json:"provider"` // the lane that was really used
+	Simulated  bool     `json:"simulated"`
+	Phantom    bool     `json:"phantom"` // simulated memory that keeps the origin of its bytes instead of them
+	Hosts      []string `json:"hosts,omitempty"`
+	Clock      string   `json:"clock"` // by which runs were timed: one of the Clock words
+	Blocks     int      `json:"blocks"`
+	Steps      int      `json:"steps"`       // of the algorithm
+	BoundSteps int      `json:"bound_steps"` // of the best possible
+	Copy       *Copy    `json:"copy,omitempty"`
+	Results    []Run    `json:"results"` // with the one that warmed up
+	Median     *Run     `json:"median,omitempty"`
+	Spread     *Spread  `json:"spread,omitempty"`
+	Events     uint64   `json:"events,omitempty"` // of the simulator
+}
+
+// The clocks.
+const (
+	ClockHost    = "the host's, read by every member"
+	ClockRoot    = "the root's, when a member's report came"
+	ClockVirtual = "virtual"
+)
+
+// Copy is the plain copy that runs are compared with.
+type Copy struct {
+	Seconds float64 `json:"seconds"`
+	Rate    float64 `json:"bytes_per_second"`
+}
+
+// Run is one multicast. The median has the medians of what the runs have.
+type Run struct {
+	WarmUp     bool      `json:"warm_up,omitempty"` // does not count
+	Seconds    float64   `json:"seconds"`           // from the submission to the last completion
+	Rate       float64   `json:"bytes_per_second"`  // that each member received
+	Skew       float64   `json:"skew_seconds"`      // between the first and the last receiver
+	Efficiency float64   `json:"efficiency,omitempty"`
+	Members    []float64 `json:"member_seconds,omitempty"` // when each was done, the root first
+	Verified   bool      `json:"verified"`
+}
+
+// Spread is between which times the runs lie.
+type Spread struct {
+	Min float64 `json:"min_seconds"`
+	Max float64 `json:"max_seconds"`
+}
+
+// WarmUps reports whether the first run does not count.
+func (r *Report) WarmUps() bool { return r.Runs > 1 }
+
+// newReport describes a job that is about to begin.
+func newReport(job *Job, provider, clock string) *Report {
+	r := &Report{Job: *job, Provider: provider, Clock: clock, Blocks: job.Blocks(), BoundSteps: job.BoundSteps(), Results: []Run{}}
+	r.Steps, _ = job.Steps() // the group has taken the shape
+	return r
+}
+
+// ideal is how long the best schedule would take, in seconds; 0 if that is not known.
+func (r *Report) ideal() float64 {
+	one := 0.0
+	switch {
+	case r.Copy != nil:
+		one = r.Copy.Seconds
+	case r.Rate > 0:
+		one = float64(r.Size) * 8 / r.Rate
+	}
+	return one * float64(r.BoundSteps) / float64(r.Blocks)
+}
+
+// plainCopy takes down how long the copy took.
+func (r *Report) plainCopy(took time.Duration) {
+	r.Copy = &Copy{Seconds: took.Seconds(), Rate: rate(r.Size, took.Seconds())}
+}
+
+func rate(size uint64, seconds float64) float64 {
+	if seconds <= 0 {
+		return 0
+	}
+	return float64(size) / seconds
+}
+
+// add takes down a run: when members were done, the root first, after the submission.
+func (r *Report) add(times []time.Duration, warmUp bool) Run {
+	run := Run{WarmUp: warmUp, Seconds: slices.Max(times).Seconds(), Verified: true}
+	run.Skew = (slices.Max(times[1:]) - slices.Min(times[1:])).Seconds()
+	run.Rate = rate(r.Size, run.Seconds)
+	if run.Seconds > 0 {
+		run.Efficiency = r.ideal() / run.Seconds
+	}
+	for _, t := range times {
+		run.Members = append(run.Members, t.Seconds())
+	}
+	r.Results = append(r.Results, run)
+	r.summarize()
+	return run
+}
+
+// summarize computes the median and the spread of the runs that count.
+func (r *Report) summarize() {
+	counted := slices.DeleteFunc(slices.Clone(r.Results), func(run Run) bool { return run.WarmUp })
+	if len(counted) == 0 {
+		return
+	}
+	of := func(value func(Run) float64) []float64 {
+		var all []float64
+		for _, run := range counted {
+			all = append(all, value(run))
+		}
+		slices.Sort(all)
+		return all
+	}
+	times := of(func(run Run) float64 { return run.Seconds })
+	r.Spread = &Spread{times[0], times[len(times)-1]}
+	r.Median = &Run{Verified: true, Seconds: median(times), Rate: median(of(func(run Run) float64 { return run.Rate })),
+		Skew: median(of(func(run Run) float64 { return run.Skew })), Efficiency: median(of(func(run Run) float64 { return run.Efficiency }))}
+}
+
+// median of values in order.
+func median(sorted []float64) float64 {
+	n := len(sorted)
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}

@@ -1,0 +1,173 @@
+package cast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/provider/sim"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// realMemory is how many bytes a simulation may have. What is more is phantom.
+const realMemory = 256 << 20
+
+// lookEvery is how many events pass before a simulation looks whether it shall end.
+const lookEvery = 1 << 14
+
+// simulation is a group in one process, in virtual time.
+type simulation struct {
+	ctx     context.Context
+	job     *Job
+	fabric  *sim.Fabric
+	devices []*verbs.Device
+	nodes   []*node
+	ready   int // groups that are connected
+	ended   int // members that have completed or failed in this run
+	events  int // so far
+	broken  bool
+	advance atomic.Int64 // blocks of the run that have left the root
+}
+
+// Simulate carries out a job in the simulator, on links of Job.Rate.
+func Simulate(ctx context.Context, job *Job, watch Watch) (report *Report, err error) {
+	s := &simulation{ctx: ctx, job: job}
+	if err := job.Validate(); err != nil {
+		return nil, err
+	}
+	if s.fabric, err = sim.New(sim.Config{Seed: job.Seed, Racks: max(1, len(job.Racks)), PeerTimeout: job.Timeout}); err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, s.close()) }()
+	if err := s.form(); err != nil {
+		return nil, err
+	}
+	report = newReport(job, "sim", ClockVirtual)
+	report.Simulated, report.Phantom = true, s.phantom()
+	watch.formed(report)
+	for run := range job.runs() {
+		watch.begin(run, job.runs(), func() int { return int(s.advance.Load()) })
+		times, err := s.run(run)
+		report.Events = s.fabric.Events()
+		if err != nil {
+			return report, err
+		}
+		watch.ran(report, report.add(times, job.Runs > 1 && run == 0))
+	}
+	return report, nil
+}
+
+func (s *simulation) phantom() bool { return s.job.Size*uint64(len(s.job.Members)) > realMemory }
+
+// form makes the members, and connects them.
+func (s *simulation) form() error {
+	racks := s.job.rackOf()
+	for rank, name := range s.job.Members {
+		config := sim.NodeConfig{Name: name, Rate: s.job.Rate}
+		if len(racks) > 0 {
+			config.Rack = racks[rank]
+		}
+		if err := s.addNode(rank, config); err != nil {
+			return fmt.Errorf("member %d: %w", rank, err)
+		}
+	}
+	for rank, n := range s.nodes {
+		for _, peer := range n.groups[multicast].Peers() {
+			if err := n.groups[multicast].Connect(peer, s.nodes[peer].groups[multicast].Addresses(rank)); err != nil {
+				return fmt.Errorf("member %d: %w", rank, err)
+			}
+		}
+		if err := n.queue.Flush(); err != nil {
+			return err
+		}
+	}
+	return s.runUntil(func() bool { return s.ready == len(s.nodes) })
+}
+
+func (s *simulation) addNode(rank int, config sim.NodeConfig) error {
+	nic, err := s.fabric.NewDevice(config)
+	if err != nil {
+		return err
+	}
+	device, err := verbs.Open(nic)
+	if err != nil {
+		return err
+	}
+	s.devices = append(s.devices, device)
+	n, err := newNode(s.job, rank, device, s.phantom(), func() int64 { return int64(s.fabric.Now()) })
+	if err != nil {
+		return err
+	}
+	n.ready, n.changed = func() { s.ready++ }, func() {
+		s.ended++
+		s.broken = s.broken || len(n.failed) > 0
+	}
+	s.nodes = append(s.nodes, n)
+	return nil
+}
+
+// runUntil lets virtual time pass until done is true, or somebody wants an end.
+func (s *simulation) runUntil(done func() bool) error {
+	err := s.fabric.RunUntil(func() bool {
+		return done() || s.broken || s.look()
+	}, clock.Never)
+	return errors.Join(err, s.ctx.Err(), s.failure())
+}
+
+// look reports now and then whether somebody wants an end, and keeps how far the run is.
+func (s *simulation) look() bool {
+	if s.events++; s.events%lookEvery != 0 {
+		return false
+	}
+	s.advance.Store(int64(s.nodes[0].advance(multicast)))
+	return s.ctx.Err() != nil
+}
+
+// failure is why the group has ended, if it has.
+func (s *simulation) failure() error {
+	for _, n := range s.nodes {
+		if s.broken && len(n.failed) > 0 {
+			return <-n.failed
+		}
+	}
+	return nil
+}
+
+// run sends one message, and returns when each member was done.
+func (s *simulation) run(run int) ([]time.Duration, error) {
+	root := s.nodes[0]
+	if err := root.fill(run); err != nil {
+		return nil, err
+	}
+	var start int64
+	var failed error
+	s.ended = 0
+	if err := root.loop.Do(func() { start, failed = root.send(multicast) }); err != nil {
+		return nil, err
+	}
+	if err := s.runUntil(func() bool { return s.ended == len(s.nodes) || failed != nil }); err != nil || failed != nil {
+		return nil, errors.Join(failed, err)
+	}
+	times := make([]time.Duration, len(s.nodes))
+	for rank, n := range s.nodes {
+		c := <-n.completed
+		times[rank] = time.Duration(c.at - start)
+		if err := errors.Join(n.check(c, run), n.loop.Do(c.release)); err != nil {
+			return nil, fmt.Errorf("member %d: %w", rank, err)
+		}
+	}
+	return times, nil
+}
+
+func (s *simulation) close() (err error) {
+	for _, n := range s.nodes {
+		err = errors.Join(err, n.close())
+	}
+	for _, device := range s.devices {
+		err = errors.Join(err, device.Close())
+	}
+	return err
+}

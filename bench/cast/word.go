@@ -1,0 +1,112 @@
+package cast
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/connect"
+)
+
+// What a step may take: one that all come to at about the same time; one that waits for a message, whose end the group
+// itself sees to; and one whose only purpose is to tell of a failure.
+const (
+	stepTime    = 30 * time.Second
+	messageTime = 1000 * time.Hour
+	failedTime  = 2 * time.Second
+)
+
+// word is what a member says in a step. The package's documentation says which step has which fields.
+type word struct {
+	Error     string   `json:"error,omitempty"` // this member cannot go on, and why
+	Blame     *int     `json:"blame,omitempty"` // the member whose failure that was, if it is known
+	Rank      int      `json:"rank,omitempty"`
+	Job       *Job     `json:"job,omitempty"`
+	Host      string   `json:"host,omitempty"`
+	Clock     string   `json:"clock,omitempty"`     // names the clock that the member reads
+	Lane      string   `json:"lane,omitempty"`      // to be opened
+	Address   string   `json:"address,omitempty"`   // where the member waits for the others
+	Addresses []string `json:"addresses,omitempty"` // of all members
+	Next      string   `json:"next,omitempty"`      // what is done next; nothing: the job is done
+	Run       int      `json:"run,omitempty"`
+	At        int64    `json:"at_ns,omitempty"` // when a message was complete
+}
+
+// What can be done next.
+const (
+	nextCast = "multicast"
+	nextCopy = "copy"
+)
+
+// swap gives a word in a step, and returns the other's.
+func swap(ctx context.Context, session *connect.Session, step string, mine word, patience time.Duration) (theirs word, err error) {
+	if ctx.Err() != nil {
+		return theirs, ctx.Err() // a swap would break the session, which can still say why
+	}
+	note, err := json.Marshal(mine)
+	if err != nil {
+		return theirs, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	card, err := session.Swap(ctx, connect.Card{Step: step, Note: note})
+	if err != nil {
+		return theirs, short(err)
+	}
+	return parseWord(card.Note)
+}
+
+// parseWord reads a word that came from another process. The exchange limits its length.
+func parseWord(note []byte) (w word, err error) {
+	decoder := json.NewDecoder(bytes.NewReader(note))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&w); err != nil {
+		return word{}, fmt.Errorf("its word cannot be read (is it of another version?): %w", err)
+	}
+	if w.Job != nil {
+		if err := w.Job.Validate(); err != nil {
+			return word{}, fmt.Errorf("its job: %w", err)
+		}
+		if w.Rank < 1 || w.Rank >= len(w.Job.Members) {
+			return word{}, fmt.Errorf("its job: rank %d in a group of %d", w.Rank, len(w.Job.Members))
+		}
+	}
+	return w, nil
+}
+
+// short leaves of a session's error what people want to know: in which round of which session does not matter.
+func short(err error) error {
+	for _, known := range []error{connect.ErrPeerGone, connect.ErrSilent, context.Canceled} {
+		if errors.Is(err, known) {
+			return known
+		}
+	}
+	for inner := errors.Unwrap(err); inner != nil && errors.Is(inner, connect.ErrGaveUp) && errors.Unwrap(inner) != nil; inner = errors.Unwrap(inner) {
+		err = inner // the innermost that has words of its own
+	}
+	return err
+}
+
+// hostClock reads the clock that all processes of a host share, in nanoseconds.
+func hostClock() int64 {
+	var t unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &t) // it cannot fail for a clock that every Linux has
+	return t.Nano()
+}
+
+// clockName names the clock that hostClock reads: two processes with the same name read the same one. A kernel has one
+// for each of its time namespaces. Empty: nobody knows.
+func clockName() string {
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	space, failed := os.Readlink("/proc/self/ns/time")
+	if err != nil || failed != nil {
+		return ""
+	}
+	return string(bytes.TrimSpace(boot)) + " " + space
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+
+	"github.com/weft-fabric/weft/bench/cast"
+	"github.com/weft-fabric/weft/internal/units"
+)
+
+// castReport is what weft multicast tells programs.
+type castReport struct {
+	Version string `json:"weft"`
+	Asked   string `json:"asked"` // the provider that was asked for: auto, or a name
+	*cast.Report
+	Interrupted bool   `json:"interrupted"`
+	Error       string `json:"error,omitempty"`
+}
+
+// castShow shows how a multicast goes: rows of a table as they come, or one JSON object in the end.
+type castShow struct {
+	out      io.Writer
+	asJSON   bool
+	each     bool // show when each member was done
+	asked    string
+	lane     string // what the lane is, for people
+	progress *progress
+	far      castProgress
+	formed   func() // is told that the group is there
+	report   *cast.Report
+	rows     int
+	err      error // the first failure to print
+}
+
+// shown does the work and prints what comes of it, also if it is interrupted.
+func (s *multicastSettings) shown(ctx context.Context, work func(context.Context, *castShow) error) error {
+	show := &castShow{out: s.out, asJSON: s.asJSON, each: s.everyMember, asked: s.provider.lane, formed: func() {}}
+	if s.simulated {
+		show.asked = "sim"
+	}
+	show.progress = newProgress(s.errs, s.mute, show.far.line)
+	show.far.expect(&s.job)
+	show.progress.start()
+	err := work(ctx, show)
+	show.progress.stop()
+	return isUsage(errors.Join(err, show.finish(err)))
+}
+
+// watch has the show told what happens.
+func (c *castShow) watch() cast.Watch {
+	return cast.Watch{Formed: c.head, Begin: c.far.begin, Copied: c.copied, Ran: c.row}
+}
+
+// head stands above everything.
+func (c *castShow) head(r *cast.Report) {
+	c.formed()
+	c.report = r
+	c.printf("%s: %v in %s of %v, %v", over(r), units.Size(r.Size), counted(r.Blocks, "block"), units.Size(r.Block), r.Algorithm)
+	if r.Stripes > 1 {
+		c.printf(" in %d stripes", r.Stripes)
+	}
+	c.printf("\n%s where %d are the least possible; times by %s\n", counted(r.Steps, "step"), r.BoundSteps, clockWords[r.Clock])
+	if r.Phantom {
+		c.printf("memory is phantom: the origin of every byte is checked, there are no bytes\n")
+	}
+}
+
+// clockWords are the clocks, for people.
+var clockWords = map[string]string{
+	cast.ClockHost:    "this host's clock, at every member",
+	cast.ClockRoot:    "the root's clock, when reports came",
+	cast.ClockVirtual: "virtual clock",
+}
+
+// over says who the members are and what joins them.
+func over(r *cast.Report) string {
+	if r.Simulated {
+		return fmt.Sprintf("%d members, simulated, %v", len(r.Members), units.Rate(r.Rate))
+	}
+	return fmt.Sprintf("%d members over %s", len(r.Members), r.Provider)
+}
+
+// copied shows the copy that runs are compared with.
+func (c *castShow) copied(r *cast.Report) {
+	c.printf("one copy, to member 1 alone: %s, %s\n", seconds(r.Copy.Seconds), bytesPerSecond(r.Copy.Rate))
+}
+
+// row shows one run.
+func (c *castShow) row(r *cast.Report, run cast.Run) {
+	name := fmt.Sprint(len(r.Results))
+	remark := "verified"
+	if r.WarmUps() {
+		name = fmt.Sprint(len(r.Results) - 1)
+	}
+	if run.WarmUp {
+		name, remark = "warm-up", "verified, not counted"
+	}
+	c.line(name, run, remark)
+	if c.each {
+		for rank, done := range run.Members {
+			c.printf("%17s  member %d (%s)\n", seconds(done), rank, r.Members[rank])
+		}
+	}
+}
+
+func (c *castShow) line(name string, run cast.Run, remark string) {
+	if c.rows == 0 {
+		c.printf("\n%7s %9s %12s %9s %11s\n", "run", "time", "rate", "skew", "efficiency")
+	}
+	c.rows++
+	efficiency := "–"
+	if run.Efficiency > 0 {
+		efficiency = fmt.Sprintf("%.1f %%", 100*run.Efficiency)
+	}
+	c.printf("%7s %9s %12s %9s %11s  %s\n", name, seconds(run.Seconds), bytesPerSecond(run.Rate), seconds(run.Skew), efficiency, remark)
+}
+
+// seconds prints a time that was measured.
+func seconds(s float64) string {
+	switch {
+	case s == 0:
+		return "0"
+	case s < 1e-3:
+		return units.Digits(s*1e6) + " µs"
+	case s < 1:
+		return units.Digits(s*1e3) + " ms"
+	}
+	return units.Digits(s) + " s"
+}
+
+// bytesPerSecond prints a rate that was measured.
+func bytesPerSecond(rate float64) string {
+	switch {
+	case rate >= 1e9:
+		return units.Digits(rate/1e9) + " GB/s"
+	case rate >= 1e6:
+		return units.Digits(rate/1e6) + " MB/s"
+	case rate > 0:
+		return units.Digits(rate/1e3) + " kB/s"
+	}
+	return "–"
+}
+
+// finish prints what is left to print: the object, or the median.
+func (c *castShow) finish(failed error) error {
+	switch {
+	case c.report == nil:
+		return nil // nothing was begun
+	case c.asJSON:
+		r := castReport{Version: version, Asked: c.asked, Report: c.report}
+		if failed != nil {
+			r.Interrupted, r.Error = isInterrupt(failed), failed.Error()
+		}
+		return json.NewEncoder(c.out).Encode(r)
+	}
+	if r := c.report; r.Median != nil && len(r.Results) > 1 {
+		c.line("median", *r.Median, fmt.Sprintf("%s to %s", seconds(r.Spread.Min), seconds(r.Spread.Max)))
+	}
+	c.remark()
+	return c.err
+}
+
+// remark says what the efficiency suffers from, where that is no fault of the schedule.
+func (c *castShow) remark() {
+	r := c.report
+	if r.Copy == nil || r.Clock != cast.ClockHost || r.Median == nil {
+		return
+	}
+	c.printf("\nOn one host %d members share %s, and the copies of all of them are\nmade by it: together they received %s.\n", len(r.Members),
+		counted(runtime.NumCPU(), "core"), bytesPerSecond(r.Median.Rate*float64(len(r.Members)-1)))
+}
+
+func (c *castShow) printf(format string, args ...any) {
+	if c.asJSON {
+		return
+	}
+	c.progress.hide(func() {
+		if _, err := fmt.Fprintf(c.out, format, args...); c.err == nil {
+			c.err = err
+		}
+	})
+}
