@@ -11,7 +11,7 @@ LDFLAGS := -X main.version=$(VERSION)
 BUILD   := $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 
 # The race detector costs several times the time, so it runs where goroutines meet.
-RACE    := $(patsubst %,./%/...,$(wildcard agent connect internal loop provider resp ripc verbs web))
+RACE    := $(patsubst %,./%/...,$(wildcard agent connect internal loop provider rdmc/muster resp ripc verbs web))
 TIMEOUT ?= 4m
 FUZZ    ?= 30s
 
@@ -30,8 +30,8 @@ build: ## build bin/weft, which needs only the C library
 static: ## build bin/weft without cgo: runs on any Linux, has no RDMA hardware
 	CGO_ENABLED=0 $(BUILD) -o $(BIN) ./cmd/weft
 
-run: build ## show it: the demonstration, with nothing to set up
-	$(BIN) demo
+run: build ## show it: a multicast between processes of this machine, with nothing to set up
+	$(BIN) multicast --local 8 --size 256MB --algorithm pipeline
 
 test: ## what continuous integration runs: vet, all tests, the race detector, test-roce
 	$(GO) vet ./...

@@ -19,12 +19,12 @@ type Config struct {
 
 	Algorithm schedule.Algorithm // same
 	Racks     []int              // rack of each member, for the algorithms that know racks; same
-	Stripes   int                // schedules that take turns, to hide latency; 0: 1; same
+	Stripes   int                // schedules that take turns, to hide latency; 0: 2; 1 is better for a few blocks; same
 	BlockSize int                // bytes; 0: DefaultBlockSize; same
 	Offload   bool               // have the NIC run the whole transfer (section 4.4); needs Limits.Chains, excludes Gate; same
-	Credits   int                // receives posted ahead, at most MaxWindow; 0: 2, with Offload 64; same
+	Credits   int                // receives posted ahead, at most MaxWindow; 0: Stripes, with Offload 64; same
 
-	Sends      int           // blocks on their way from here at a time, at most MaxWindow; 0: 2, with Offload 64
+	Sends      int           // blocks on their way from here at a time, at most MaxWindow; 0: Stripes, with Offload 64
 	Arrivals   int           // buffers for first blocks and one-block messages; 0: 4
 	MaxMessage uint64        // bytes; a larger message ends the group; 0: 1<<50
 	Stall      time.Duration // a member that we wait for and that gives no sign of life for so long has failed; 0: 5 s
@@ -80,15 +80,16 @@ type Place struct {
 }
 
 // Delivery is a message that is complete. A message of one block lies in a buffer of the group's: it is the application's
-// until Completed returns or, if that called Keep, until Release.
+// until Completed returns or, if that called Keep, until Release or Closed.
 type Delivery struct {
 	Message
 	Place // zero with a Store
 }
 
 // Store gives memory for blocks, for messages that are too large for memory or come from elsewhere. A block's memory is
-// acquired when its receive is posted, and released when its last scheduled send has ended. ⌈log₂ members⌉ + Credits + 1
-// blocks at a time are enough for Pipeline, Circulant and Chain.
+// acquired when its receive is posted, and released when its last scheduled send has ended; in a repair, when it has
+// arrived, and loaded again for each send. Stripes · ⌈log₂ members⌉ + Credits + 1 blocks at a time are enough for Pipeline,
+// Circulant and Chain without Offload, and for repairs.
 type Store interface {
 	// Acquire gives memory of BlockSize bytes for a block. The first block of a message is acquired before anything is known
 	// of it, with block -1. No memory yet is false: the group asks again after Continue.

@@ -47,6 +47,8 @@ func (g *Group) broke(l *link, needed bool, status verbs.Status) {
 	switch {
 	case status == verbs.LocalLength:
 		g.blame(l, "sent more than fits into a block")
+	case status == verbs.ReceiverNotReady:
+		g.blame(l, "gave a credit and had no receive")
 	case status == verbs.LocalProtection:
 		g.fail(g.config.Self, because(ErrMemory, errors.New("memory that the device does not know")))
 	case l.left && l.lacking:
@@ -67,7 +69,7 @@ func (g *Group) stepBroke(l *link) {
 // sayLast says a last word to all peers that can hear it. When they have taken it, or the time is up, ended is called.
 func (g *Group) sayLast(w word) {
 	for _, l := range g.links {
-		if l.connected < 2 || l.left || l.control.State() != verbs.Ready {
+		if l.left || l.control.State() != verbs.Ready {
 			continue
 		}
 		if err := l.control.SendImm(g.tag(tagLastWord, l, 0), verbs.Span{}, uint32(w), 0); err == nil {

@@ -1,7 +1,6 @@
 package rdmc
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -12,15 +11,15 @@ import (
 
 // state is where a group stands.
 //
-//	         all connected
-//	forming ──────────────▶ ready
-//	   │ │                  │ │
-//	   │ └─── a failure ────┤ │ Close
-//	   │                    ▼ │
-//	   │    Close        failed ──┐ Close
-//	   └──────────────────────┬───┘
-//	                          ▼      last words taken
-//	                       closing ──────────────────▶ closed
+//	         all connected         a failure
+//	forming ──────────────▶ ready ───────────▶ failed
+//	  │  │                    │                  ▲ │
+//	  │  └───── a failure ────┼──────────────────┘ │
+//	  │                       │                    │
+//	  └─────────┬─────────────┴────────────────────┘
+//	            │ Close
+//	            ▼          last words were taken
+//	         closing ─────────────────────────────▶ closed
 type state uint8
 
 const (
@@ -47,19 +46,20 @@ type Group struct {
 	heirs   []*link
 	missing int // queue pairs that are not connected
 
-	buffers  buffers
-	incoming []incoming // receives posted; the index is the slot in tags
-	outgoing []outgoing // sends under way
-	idleIn   []int      // slots of incoming that are free
-	idleOut  []int
-	awaiting int // receives posted for messages under way. Invariant: at most Config.Credits
+	buffers   buffers
+	incoming  []incoming // receives posted; the index is the slot in tags
+	outgoing  []outgoing // sends under way
+	idleIn    []int      // slots of incoming that are free
+	idleOut   []int
+	creditors []*link // receives for them were staged
+	awaiting  int     // receives posted for messages under way. Invariant: at most Config.Credits
 
-	next    uint64      // number of the next message that is sent, or told of
-	queue   []*transfer // at the root: messages that wait. Invariant: at most MaxQueued
-	active  []*transfer // messages under way, in order. Invariant: at most maxActive, but for the unfinished
-	receive int         // index in active of the first whose receives are not all posted
-	send    int         // index in active of the first whose sends are not all posted
-	next1st bool        // the receive for the next message's first block is posted
+	next        uint64      // number of the next message that is sent, or told of
+	queue       []*transfer // at the root: messages that wait. Invariant: at most MaxQueued
+	active      []*transfer // messages under way, in order. Invariant: at most maxActive, but for the unfinished
+	receiveAt   int         // index in active of the first whose receives are not all posted
+	sendAt      int         // index in active of the first whose sends are not all posted
+	firstPosted bool        // the receive for the next message's first block is posted
 
 	delivering *transfer // Completed is being called
 	pumping    bool      // a Step runs, or will: what is asked for meanwhile is done at its end
@@ -103,9 +103,6 @@ func (g *Group) plan(limits verbs.Limits) error {
 	err := c.validate()
 	if err == nil {
 		err = c.validateFor(limits)
-	}
-	if err == nil {
-		err = c.validateUnfinished()
 	}
 	if err != nil {
 		return err
@@ -161,136 +158,9 @@ func CompletionRoom(config Config) (int, error) {
 	if err != nil {
 		return 0, config.wrong("%v", err)
 	}
-	if err := config.validateUnfinished(); err != nil {
-		return 0, err
-	}
 	repairs, err := config.repairs()
 	if err != nil {
 		return 0, err
 	}
 	return config.linkRoom() * len(config.peers(part, repairs)), nil
-}
-
-// Peers are the ranks of the members that this one must be connected with.
-func (g *Group) Peers() []int {
-	peers := make([]int, len(g.links))
-	for i, l := range g.links {
-		peers[i] = l.rank
-	}
-	return peers
-}
-
-// Addresses are those of the queue pairs for a peer, to be given to it. For a member that is no peer there are none.
-func (g *Group) Addresses(peer int) []verbs.Address {
-	l := g.linkOf(peer)
-	if l == nil || g.state == closed {
-		return nil
-	}
-	return []verbs.Address{l.data.Address(), l.control.Address()}
-}
-
-// Connect connects with a peer, by what its Addresses said for this member. It ends as Config.Ready when all are
-// connected, or as Config.Failed, which names the member.
-func (g *Group) Connect(peer int, theirs []verbs.Address) error {
-	l := g.linkOf(peer)
-	switch {
-	case g.state.over():
-		return g.refuse("connect", ErrEnded)
-	case l == nil:
-		return g.config.wrong("connect: member %d is not a peer", peer)
-	case len(theirs) != 2:
-		return g.config.wrong("connect: member %d (%s) gave %d addresses, not 2", peer, g.config.Members[peer], len(theirs))
-	}
-	err := errors.Join(l.data.Connect(g.tag(tagConnect, l, 0), theirs[0]), l.control.Connect(g.tag(tagConnect, l, 1), theirs[1]))
-	if err != nil {
-		return fmt.Errorf("group %s: connect member %d (%s): %w", g.config.Name, peer, g.config.Members[peer], err)
-	}
-	return nil
-}
-
-func (g *Group) refuse(what string, why error) error {
-	if g.failure != nil {
-		return fmt.Errorf("%s: %w: %w", what, why, g.failure)
-	}
-	return fmt.Errorf("group %s: %s: %w", g.config.Name, what, why)
-}
-
-func (g *Group) stepConnected(l *link, c *verbs.Completion) {
-	if g.state.over() {
-		return
-	}
-	if c.Status != verbs.OK {
-		g.fail(l.rank, fmt.Errorf("%w, while the group was formed", ErrDied))
-		return
-	}
-	l.connected++
-	g.missing--
-	g.speak(l)
-}
-
-// becomeReady begins with the work.
-func (g *Group) becomeReady() {
-	g.state = ready
-	if g.config.Ready != nil {
-		g.config.Ready()
-	}
-}
-
-// Step implements loop.Machine. It is called by the loop only.
-func (g *Group) Step(c *verbs.Completion) {
-	t := tag(c.Tag)
-	g.pumping = true
-	switch kind := t.kind(); kind {
-	case tagArrival:
-		g.stepArrival(t.slot(), c)
-	case tagSent:
-		g.stepSent(t.slot(), c)
-	case tagHeard:
-		g.stepHeard(g.links[t.link()], c)
-	case tagSaid:
-		g.stepSaid(g.links[t.link()], c)
-	case tagLastWord:
-		g.stepLastWord(g.links[t.link()])
-	case tagConnect:
-		g.stepConnected(g.links[t.link()], c)
-	default:
-		g.stepTimer(kind, t)
-	}
-	g.pump()
-	g.pumping = false
-}
-
-func (g *Group) stepTimer(kind tagKind, t tag) {
-	switch kind {
-	case timerStall:
-		g.watch()
-	case timerBroke:
-		g.stepBroke(g.links[t.link()])
-	case timerEnd:
-		g.stepEnd()
-	case timerFailed:
-		g.reportFailure()
-	case timerFree:
-		g.free()
-	}
-}
-
-// wake has the group look for work, at the end of the present Step or in one of its own: callbacks come from Steps only.
-func (g *Group) wake() {
-	if !g.pumping {
-		g.pumping = true
-		g.port.After(0, makeTag(timerPump, 0, 0))
-	}
-}
-
-// pump does whatever can be done now.
-func (g *Group) pump() {
-	if g.state == forming && g.missing == 0 {
-		g.becomeReady()
-	}
-	for again := g.state == ready; again && g.state == ready; again = g.finish() {
-		g.startQueued()
-		g.postReceives()
-		g.postSends()
-	}
 }

@@ -71,6 +71,9 @@ func (r *rig) closeAll() {
 
 // A message beyond the 64 GiB at which the original ends arrives exactly: its origin is checked, byte by byte.
 func TestBeyond64GiB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
 	const size = 65<<30 + 12345
 	r := &rig{t: t, memory: size}
 	r.form(Config{Name: "g", Members: names(3), Algorithm: schedule.Chain, Phantom: true})

@@ -22,6 +22,7 @@ type link struct {
 
 	// Words that wait for room.
 	owedCredits int
+	listed      bool // among the group's creditors
 	owesPong    bool
 	wantsPing   bool
 
@@ -88,16 +89,10 @@ func (g *Group) linkOf(rank int) *link {
 	return g.links[i]
 }
 
-// credit tells the peer that one more receive is posted for it. The receive must be with the NIC by now.
-func (g *Group) credit(l *link) {
-	l.owedCredits++
-	g.speak(l)
-}
-
 // speak says what there is to say, as far as there is room. The word that takes the last room but one is reported, so that
 // the rest is said then.
 func (g *Group) speak(l *link) {
-	for l.connected == 2 && !l.left && l.control.Room() > 1 {
+	for !g.state.over() && l.connected == 2 && !l.left && l.control.Room() > 1 {
 		w := l.nextWord()
 		if w == 0 {
 			return
@@ -199,13 +194,9 @@ func (g *Group) hearLeft(l *link) {
 	}
 }
 
-// stepSaid makes room for more words.
+// stepSaid makes room for more words. If it failed, receives of the control pair say so, behind the last word that came.
 func (g *Group) stepSaid(l *link, c *verbs.Completion) {
-	switch {
-	case g.state.over() || l.left:
-	case c.Status != verbs.OK:
-		g.fail(l.rank, ErrDied)
-	default:
+	if c.Status == verbs.OK && !g.state.over() {
 		g.speak(l)
 	}
 }

@@ -135,8 +135,8 @@ func (b *buffers) copyTo(place Place, offset uint64, arrival, n int) {
 	}
 }
 
-// Keep keeps the buffer of a message of one block, beyond the Completed from which it is called, until Release. Messages
-// that do not lie in a buffer of the group's need no Keep.
+// Keep keeps the buffer of a message of one block, beyond the Completed from which it is called, until Release or Closed.
+// Messages that do not lie in a buffer of the group's need no Keep.
 func (g *Group) Keep(number uint64) {
 	if t := g.delivering; t != nil && t.Number == number && t.arrival >= 0 && !t.kept {
 		t.kept = true

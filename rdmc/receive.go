@@ -9,14 +9,14 @@ import (
 // postReceives posts receives for the blocks that come next, in the order of the schedule, at most Config.Credits; and,
 // when those of all messages under way are posted, one for the first block of the next message.
 func (g *Group) postReceives() {
-	for ; g.receive < len(g.active); g.receive++ {
-		for t := g.active[g.receive]; t.receives; {
+	for ; g.receiveAt < len(g.active); g.receiveAt++ {
+		for t := g.active[g.receiveAt]; t.receives; {
 			if !t.placed || g.awaiting == g.config.Credits || !g.postReceive(t) {
 				return
 			}
 		}
 	}
-	if g.herald != nil && !g.next1st && len(g.active) < maxActive && !g.herald.broken && !g.herald.left {
+	if g.herald != nil && !g.firstPosted && len(g.active) < maxActive && !g.herald.broken {
 		g.postFirst()
 	}
 }
@@ -58,10 +58,10 @@ func (g *Group) postFirst() {
 		in.at = g.buffers.arrival(in.block).span(0, g.config.BlockSize)
 	}
 	g.piece[0] = in.at.Sub(0, min(in.at.Length, uint32(g.config.BlockSize)))
-	g.next1st = ok && g.expect(in)
+	g.firstPosted = ok && g.expect(in)
 }
 
-// expect posts g.receipt for what comes next on a link. The receive is with the NIC before the credit is.
+// expect stages g.receipt for what comes next on a link, for which the peer is owed a credit.
 func (g *Group) expect(in incoming) bool {
 	l := in.link
 	slot := pop(&g.idleIn)
@@ -69,16 +69,28 @@ func (g *Group) expect(in incoming) bool {
 	in.count = l.posted
 	g.incoming[slot] = in
 	g.receipt.Tag = g.tag(tagArrival, l, slot)
-	err := l.data.StageReceive(&g.receipt)
-	if err == nil {
-		err = l.data.Flush()
-	}
-	if err != nil {
+	if err := l.data.StageReceive(&g.receipt); err != nil {
 		g.failLocally(err)
 		return false
 	}
-	g.credit(l)
+	if l.owedCredits++; !l.listed {
+		l.listed = true
+		g.creditors = append(g.creditors, l)
+	}
 	return true
+}
+
+// giveCredits hands the receives that were staged to the NIC, and only then tells the peers of them.
+func (g *Group) giveCredits() {
+	for _, l := range g.creditors {
+		l.listed = false
+		if err := l.data.Flush(); err != nil {
+			g.failLocally(err)
+			return
+		}
+		g.speak(l)
+	}
+	g.creditors = g.creditors[:0]
 }
 
 // stepArrival takes what came, if it is what must come.
@@ -95,7 +107,7 @@ func (g *Group) stepArrival(slot int, c *verbs.Completion) {
 	g.idleIn = append(g.idleIn, slot)
 	in.link.heard = true
 	if in.transfer == nil {
-		g.next1st = false
+		g.firstPosted = false
 		g.stepFirst(&in, c)
 		return
 	}
@@ -164,14 +176,15 @@ func (g *Group) readMessage(c *verbs.Completion) (*transfer, error) {
 
 // arrived notes a block that came, and lets it pass if there is no gate.
 func (g *Group) arrived(t *transfer, block int, at verbs.Span) {
+	if g.config.Gate {
+		t.arrived.Add(block) // before it is reported: Accept may come at once
+	}
 	if g.config.Store != nil {
 		g.config.Store.Arrived(t.Message, block, at.Sub(0, uint32(t.BlockLen(block))))
 	}
-	if g.config.Gate {
-		t.arrived.Add(block)
-		return
+	if !g.config.Gate {
+		g.pass(t, block)
 	}
-	g.pass(t, block)
 }
 
 // pass lets a block be sent on.

@@ -1,12 +1,12 @@
 package rdmc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
 
-	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/provider/sim"
@@ -39,8 +39,12 @@ type member struct {
 	completed []Delivery
 	contents  [][]byte // of completed
 	failures  []*Failure
+	quiet     []byte // the memory when Failed was called
 	closed    int
 	late      []string // calls that came after the last one
+	crashed   bool
+	extra     *verbs.Memory // closed at the end
+	prepare   func(*member)
 }
 
 // rig is a group in the simulator.
@@ -51,6 +55,7 @@ type rig struct {
 	memory  uint64 // bytes of each member's memory
 	wrap    func(rank int, device driver.Device) driver.Device
 	change  func(rank int, c *Config)
+	prepare func(m *member) // before its group is made
 }
 
 func newFabric(t testing.TB, seed uint64) *sim.Fabric {
@@ -87,8 +92,13 @@ func (r *rig) open(config Config) {
 		if r.change != nil {
 			r.change(rank, &own)
 		}
+		m.prepare = r.prepare
 		m.open(r.t, device, own, r.memory)
-		r.t.Cleanup(func() { check(r.t, m.close()) })
+		r.t.Cleanup(func() {
+			if err := m.close(); !m.crashed {
+				check(r.t, err)
+			}
+		})
 	}
 }
 
@@ -101,7 +111,7 @@ func (m *member) open(t testing.TB, device driver.Device, config Config, memory 
 	check(t, err)
 	room, err := CompletionRoom(config)
 	check(t, err)
-	m.queue, err = m.device.NewCompletionQueue(max(room, 1))
+	m.queue, err = m.device.NewCompletionQueue(max(4*room, 500))
 	check(t, err)
 	m.loop, err = loop.New(loop.Config{Completions: m.queue})
 	check(t, err)
@@ -112,6 +122,9 @@ func (m *member) open(t testing.TB, device driver.Device, config Config, memory 
 		m.memory, err = m.domain.Alloc(int(memory), 0)
 	}
 	check(t, err)
+	if m.prepare != nil {
+		m.prepare(m)
+	}
 	m.listen(&config)
 	m.group, err = New(m.loop, m.domain, config)
 	check(t, err)
@@ -138,7 +151,13 @@ func (m *member) listen(c *Config) {
 			completed(d)
 		}
 	}
-	c.Failed = func(f *Failure) { m.call("Failed"); m.failures = append(m.failures, f) }
+	c.Failed = func(f *Failure) {
+		m.call("Failed")
+		m.failures = append(m.failures, f)
+		if m.memory != nil {
+			m.quiet = bytes.Clone(m.memory.Bytes())
+		}
+	}
 	c.Closed = func() { m.call("Closed"); m.closed++ }
 }
 
@@ -171,7 +190,7 @@ func (r *rig) run(what string, done func(*member) bool) {
 	r.t.Helper()
 	all := func() bool {
 		for _, m := range r.members {
-			if !done(m) {
+			if !m.crashed && !done(m) {
 				return false
 			}
 		}
@@ -200,8 +219,10 @@ func (r *rig) describe() string {
 func (m *member) close() error {
 	failed := m.loop.Close()
 	m.group.Discard()
-	if m.memory != nil {
-		failed = errors.Join(failed, m.memory.Close())
+	for _, memory := range []*verbs.Memory{m.memory, m.extra} {
+		if memory != nil {
+			failed = errors.Join(failed, memory.Close())
+		}
 	}
 	return errors.Join(failed, m.queue.Close(), m.domain.Close(), m.device.Close())
 }
@@ -224,4 +245,9 @@ func (m *member) fill(size uint64) Place {
 	return place
 }
 
-func later(fabric *sim.Fabric, d time.Duration) clock.Time { return fabric.Now().Add(d) }
+// crash stops a member.
+func (r *rig) crash(rank int) {
+	r.t.Helper()
+	r.members[rank].crashed = true
+	check(r.t, r.fabric.Crash(r.members[rank].group.config.Members[rank]))
+}

@@ -6,14 +6,21 @@ import (
 
 // postSends posts what can be sent, strictly in the order of the schedule, at most Config.Sends at a time.
 func (g *Group) postSends() {
-	for ; g.send < len(g.active); g.send++ {
-		t := g.active[g.send]
+	for ; g.sendAt < len(g.active); g.sendAt++ {
+		t := g.active[g.sendAt]
 		for g.tells(t) || t.sends {
-			if !t.placed || len(g.idleOut) == 0 || !g.postSend(t) {
+			if !t.placed || len(g.idleOut) == 0 || g.crowded(t) || !g.postSend(t) {
 				return
 			}
 		}
 	}
+}
+
+// crowded reports whether as many blocks of a message are on their way as it has: one for each stripe that has blocks. Two
+// of one stripe would share the link, and the first of them is needed first. The NIC cannot wait for that, so that with
+// Offload all may go.
+func (g *Group) crowded(t *transfer) bool {
+	return t.carried == t.Blocks() && !g.config.Offload && !g.tells(t)
 }
 
 // tells reports whether headers must still go ahead of the message's blocks.
@@ -80,6 +87,7 @@ func (g *Group) dispatch(out outgoing) bool {
 	if out.block < 0 {
 		t.toTell++
 	} else {
+		t.carried++
 		t.advanceSend()
 	}
 	return true
@@ -110,5 +118,8 @@ func (g *Group) stepSent(slot int, c *verbs.Completion) {
 	g.idleOut = append(g.idleOut, slot)
 	out.link.heard = true
 	out.transfer.sending--
+	if out.block >= 0 {
+		out.transfer.carried--
+	}
 	g.releaseSent(&out)
 }

@@ -54,10 +54,10 @@ func (g *Group) markAwaited() {
 			out.link.awaited = true
 		}
 	}
-	if g.send == len(g.active) {
+	if g.sendAt == len(g.active) {
 		return
 	}
-	t := g.active[g.send]
+	t := g.active[g.sendAt]
 	switch {
 	case g.tells(t):
 		g.heirs[t.toTell].awaited = true

@@ -30,6 +30,7 @@ type transfer struct {
 	receives, sends       bool // there is a next one
 	toTell                int  // heirs up to, not including, which were told by a header alone
 	receiving, sending    int  // posted
+	carried               int  // of those being sent, the blocks; the others are headers alone
 }
 
 // newTransfer makes the transfer of a message that nothing is known to have arrived of.
@@ -50,14 +51,6 @@ func (t *transfer) advanceSend() {
 	for t.sends = false; t.sendStep < t.steps && !t.sends; t.sendStep++ {
 		t.nextSend, t.sends = t.plan.Send(t.sendStep)
 	}
-}
-
-// haveAll marks every block as here: the root's view of its own message.
-func (t *transfer) haveAll() {
-	for b := range t.Blocks() {
-		t.have.Add(b)
-	}
-	t.count = t.Blocks()
 }
 
 // done reports whether the message is here and was passed on.
@@ -88,7 +81,7 @@ func (g *Group) Send(place Place, size uint64) (Message, error) {
 	}
 	t := newTransfer(m, g.part.Plan(m.Blocks()))
 	t.place, t.placed = place, true
-	t.haveAll()
+	t.have, t.count = schedule.FullSet(m.Blocks()), m.Blocks()
 	g.next++
 	g.queue = append(g.queue, t)
 	g.wake()
@@ -109,13 +102,13 @@ func (g *Group) startQueued() {
 
 // finish reports the oldest message under way if it is done.
 func (g *Group) finish() bool {
-	if len(g.active) == 0 || !g.active[0].done() {
+	if len(g.active) == 0 || !g.active[0].done() || g.tells(g.active[0]) {
 		return false
 	}
 	t := g.active[0]
 	g.active = append(g.active[:0], g.active[1:]...)
-	g.receive--
-	g.send--
+	g.receiveAt--
+	g.sendAt--
 	g.deliver(t)
 	return true
 }

@@ -12,7 +12,7 @@ import (
 // Limits of a group.
 const (
 	MaxQueued = 64      // messages that wait to be sent
-	MaxBlocks = 1 << 28 // of a message: 256 TiB in blocks of 1 MiB
+	MaxBlocks = 1 << 26 // of a message: 64 TiB in blocks of 1 MiB
 	MaxWindow = 1 << 10 // Credits, and Sends
 	maxName   = 255     // bytes of a group's or member's name
 	maxActive = 4       // messages under way: one drains while the next one starts
@@ -21,20 +21,22 @@ const (
 const (
 	defaultMaxMessage = 1 << 50
 	defaultStall      = 5 * time.Second
-	defaultWindow     = 2 // research 2.4: more gain nothing
+	defaultStripes    = 2 // research 2.4: more gain nothing
 	defaultOffload    = 64
 	defaultArrivals   = 4
 )
 
 // setDefaults replaces zero values by what they stand for.
 func (c *Config) setDefaults() {
-	window := defaultWindow
+	setDefault(&c.Stripes, defaultStripes)
+	// As many blocks come and go at a time as there are stripes. With more, two blocks of one stripe share a link, the first
+	// arrives a block's time later, and everybody waits for it.
+	window := c.Stripes
 	if c.Offload {
 		window = defaultOffload
 	}
 	setDefault(&c.Credits, window)
 	setDefault(&c.Sends, window)
-	setDefault(&c.Stripes, 1)
 	setDefault(&c.BlockSize, DefaultBlockSize)
 	setDefault(&c.Arrivals, defaultArrivals)
 	setDefault(&c.MaxMessage, defaultMaxMessage)
@@ -97,30 +99,6 @@ func (c *Config) validateFor(limits verbs.Limits) error {
 		return c.wrong("the device cannot gather a header and a block")
 	case max(c.Sends, c.controlReceives()) > limits.MaxDepth:
 		return c.wrong("%d credits, %d sends: the device's queues have %d places", c.Credits, c.Sends, limits.MaxDepth)
-	}
-	return nil
-}
-
-// validateUnfinished looks at what an earlier group left.
-func (c *Config) validateUnfinished() error {
-	for i := range c.Unfinished {
-		u := &c.Unfinished[i]
-		if i > 0 && u.Number <= c.Unfinished[i-1].Number {
-			return c.wrong("unfinished message %d stands behind message %d", u.Number, c.Unfinished[i-1].Number)
-		}
-		if u.BlockSize != c.BlockSize || len(u.Have) != len(c.Members) {
-			return c.wrong("unfinished message %d has block size %d and %d sets, the group %d and %d members", u.Number,
-				u.BlockSize, len(u.Have), c.BlockSize, len(c.Members))
-		}
-		if err := c.checkSize(u.Size); err != nil {
-			return err
-		}
-		for rank := range u.Have {
-			if u.Have[rank].Len() != u.Blocks() {
-				return c.wrong("unfinished message %d: the set of member %d is for %d blocks, not %d", u.Number, rank,
-					u.Have[rank].Len(), u.Blocks())
-			}
-		}
 	}
 	return nil
 }

@@ -1,3 +1,3 @@
-// Package simtest tests whole clusters in the simulator: many nodes, one goroutine, one seed. It has no code of its own
-// to import yet; its tests show what the verbs layer and the simulator carry at scale.
+// Package simtest tests whole clusters in the simulator: many nodes, one goroutine, one seed. Its own tests show what the
+// verbs layer and the simulator carry at scale; package groups is for clusters of multicast groups.
 package simtest

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 
 	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/connect/mesh"
 )
 
 // Follower is a member that does what the root says.
@@ -26,7 +28,7 @@ type following struct {
 // Follow carries out the job of the root that a session leads to. The session stays the caller's.
 func (f *Follower) Follow(ctx context.Context, session *connect.Session) (err error) {
 	g := &following{member: member{End: f.End}, begin: f.Begin, ctx: ctx, session: session}
-	defer func() { err = errors.Join(err, g.close()) }()
+	defer func() { err = errors.Join(err, g.close(err)) }()
 	for _, step := range []func() error{g.hear, g.join, g.openLane, g.runs} {
 		if err := step(); err != nil {
 			return explain(err)
@@ -35,12 +37,12 @@ func (f *Follower) Follow(ctx context.Context, session *connect.Session) (err er
 	return nil
 }
 
-// explain says that it was the root that is gone, if it was.
+// explain says who is gone: the root, or another member.
 func explain(err error) error {
-	if errors.Is(err, connect.ErrPeerGone) || errors.Is(err, connect.ErrSilent) {
-		return fmt.Errorf("the root left, or died: %w", err)
+	if errors.Is(err, errGone) || errors.Is(err, errSilent) {
+		return fmt.Errorf("the root %w", err)
 	}
-	return err
+	return named(err)
 }
 
 // say tells the root how something has ended here, and fails if it failed.
@@ -48,8 +50,21 @@ func (g *following) say(step string, mine word, failed error) (theirs word, err 
 	if failed == nil {
 		return swap(g.ctx, g.session, step, mine, messageTime)
 	}
-	_, _ = swap(context.WithoutCancel(g.ctx), g.session, step, tell(failed), failedTime) // the root may be what is gone
-	return word{}, failed
+	return word{}, g.verdict(step, failed)
+}
+
+// verdict tells the root what has failed here, and hears what has failed: the root has heard of it from all members, and
+// knows who was the first. If it says nothing, what this member knows must do.
+func (g *following) verdict(step string, failed error) error {
+	ctx := context.WithoutCancel(g.ctx)
+	_, err := swap(ctx, g.session, step, tell(failed), failedTime)
+	if err == nil && g.ctx.Err() == nil {
+		_, err = swap(ctx, g.session, "verdict", word{}, g.job.Timeout+2*failedTime)
+	}
+	if errors.Is(err, connect.ErrGaveUp) {
+		return err
+	}
+	return failed
 }
 
 // hear hears what the job is.
@@ -105,24 +120,51 @@ func (g *following) openLane() error {
 
 // runs takes part in one run after the other.
 func (g *following) runs() error {
+	ctx, cancel := context.WithCancelCause(g.ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { g.runWatch(ctx, cancel) })
+	defer func() {
+		cancel(nil)
+		watching.Wait()
+	}()
 	for {
 		w, err := g.say("ready", word{}, nil)
 		if err != nil || w.Next == "" {
 			return err
 		}
-		if err := g.run(w); err != nil {
+		if err := g.run(ctx, w); err != nil {
 			return err
 		}
 	}
 }
 
+// runWatch ends the wait for a message if the root gives up before it has sent one: the group has no reason to fail then.
+// The root never comes to this barrier, but if it leaves the mesh the barrier fails. It ends with the context; runs waits
+// for it.
+func (g *following) runWatch(ctx context.Context, giveUp context.CancelCauseFunc) {
+	withRoot, err := g.mesh.Among(0, g.rank)
+	if err == nil {
+		ctx, cancel := context.WithTimeout(ctx, messageTime)
+		defer cancel()
+		err = withRoot.Barrier(ctx, "never")
+	}
+	var failed *mesh.Error
+	if errors.As(err, &failed) && len(failed.Members) == 1 {
+		err = failed.Members[0].Err // it can only be the root
+	}
+	giveUp(short(err))
+}
+
 // run takes part in one run.
-func (g *following) run(w word) error {
+func (g *following) run(ctx context.Context, w word) error {
 	var c completion
 	var failed error
 	taken := w.Next == nextCast || g.job.copies(g.rank)
 	if taken {
-		c, failed = g.await(g.ctx)
+		c, failed = g.await(ctx)
+	}
+	if g.ctx.Err() != nil {
+		failed = errInterrupted
 	}
 	if _, err := g.say("done", word{At: c.at}, failed); err != nil {
 		return err

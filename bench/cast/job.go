@@ -19,12 +19,15 @@ var ErrJob = errors.New("makes no sense")
 // Limits of a job. What else limits it, package rdmc knows.
 const (
 	MaxRuns    = 10_000
-	MaxMembers = 1 << 16
-	MaxCredits = 256
-	MaxStripes = 64
-	MinBlock   = 64
-	MaxBlock   = 256 << 20
-	MaxSize    = 1 << 48
+	MaxMembers = 1 << 16 // in the simulator
+	// MaxProcesses is how many members there can be outside of it: each has a session with each other, and hears the
+	// addresses of all in one note.
+	MaxProcesses = 1 << 10
+	MaxCredits   = 256
+	MaxStripes   = 64
+	MinBlock     = 64
+	MaxBlock     = 256 << 20
+	MaxSize      = 1 << 48
 )
 
 // Job is what all members have to know.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"syscall"
 	"time"
 
 	"github.com/weft-fabric/weft/connect"
@@ -17,7 +18,6 @@ type Leader struct {
 	Job       *Job
 	Addresses []string      // of the other members, whose names stand in Job.Members[1:]
 	Timeout   time.Duration // until all members must have come
-	Say       func(string)  // hears why a lane was not taken
 	Watch     Watch
 }
 
@@ -40,7 +40,11 @@ func (l *Leader) Lead(ctx context.Context) (report *Report, err error) {
 		return nil, err
 	}
 	for _, step := range []func() error{g.call, g.tellJob, g.gather, g.openLane, g.runs} {
-		if err := step(); err != nil {
+		err := step()
+		if ctx.Err() != nil {
+			err = ctx.Err() // whatever else that has led to
+		}
+		if err != nil {
 			return g.report, err
 		}
 	}
@@ -52,13 +56,8 @@ func (g *leading) end(failed error) error {
 	if g.ctx.Err() != nil {
 		failed = errors.New("the root was interrupted")
 	}
-	err := g.close()
-	for _, p := range g.peers {
-		if p.session != nil {
-			err = errors.Join(err, p.session.CloseWith(failed))
-		}
-	}
-	return err
+	g.each(func(p *peer) { p.runEnd(failed) })
+	return g.close(failed)
 }
 
 // call calls all members, and waits until all have come.
@@ -78,8 +77,10 @@ func (g *leading) absent() error {
 	for _, p := range g.peers {
 		switch {
 		case p.err == nil:
+		case errors.Is(p.err, syscall.ECONNREFUSED), errors.Is(p.err, syscall.ENOENT):
+			missing = append(missing, fmt.Errorf("%v did not come within %v: nobody listens there", p, g.Timeout))
 		case errors.Is(p.err, context.DeadlineExceeded):
-			missing = append(missing, fmt.Errorf("%v did not come within %v: %w", p, g.Timeout, p.err))
+			missing = append(missing, fmt.Errorf("%v did not answer within %v", p, g.Timeout))
 		default:
 			missing = append(missing, fmt.Errorf("%v: %w", p, p.err))
 		}
@@ -130,6 +131,9 @@ func (g *leading) way() *connect.Session {
 // openLane finds a lane that all members can use, and forms the group there.
 func (g *leading) openLane() (err error) {
 	lanes := g.mesh.Common()
+	if len(lanes) == 0 {
+		return errors.New("there is no provider that all members have and that joins them all")
+	}
 	for i, lane := range lanes {
 		if err = g.tryLane(lane); err == nil {
 			break
@@ -137,7 +141,7 @@ func (g *leading) openLane() (err error) {
 		if g.ctx.Err() != nil || i == len(lanes)-1 {
 			return fmt.Errorf("%s: %w", lane, err)
 		}
-		g.Say(fmt.Sprintf("%s: %v; trying %s", lane, err, lanes[i+1]))
+		g.Watch.passed(fmt.Sprintf("%s: %v; trying %s", lane, err, lanes[i+1]))
 	}
 	if err := g.swap("open", silent); err != nil {
 		return err

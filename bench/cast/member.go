@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/connect/mesh"
 	"github.com/weft-fabric/weft/rdmc"
+	"github.com/weft-fabric/weft/rdmc/muster"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -29,6 +30,7 @@ type member struct {
 	mesh     *mesh.Mesh
 	device   *verbs.Device
 	node     *node
+	groups   []*muster.Group
 }
 
 // goodbyeTime is how long groups may take to say goodbye.
@@ -43,7 +45,7 @@ func (m *member) open(lane string, session *connect.Session) (err error) {
 		m.device = nil
 		return err
 	}
-	if err := enoughMemory(m.job.Size); err != nil {
+	if err := enoughMemory(m.job); err != nil {
 		return err
 	}
 	if m.node, err = newNode(m.job, m.rank, m.device, false, hostClock); err != nil {
@@ -66,7 +68,7 @@ func (m *member) submit(ctx context.Context, group int) (at int64, err error) {
 	case err := <-sent:
 		return at, err
 	case <-ctx.Done():
-		return 0, ctx.Err()
+		return 0, errInterrupted
 	}
 }
 
@@ -78,7 +80,7 @@ func (m *member) await(ctx context.Context) (completion, error) {
 	case failure := <-m.node.failed:
 		return completion{}, failure
 	case <-ctx.Done():
-		return completion{}, context.Cause(ctx)
+		return completion{}, short(context.Cause(ctx))
 	}
 }
 
@@ -92,7 +94,7 @@ func tell(err error) word {
 	if err == nil {
 		return word{}
 	}
-	w := word{Error: err.Error()}
+	w := word{Error: said(err)}
 	var failure *rdmc.Failure
 	if errors.As(err, &failure) && failure.Rank != rdmc.Unknown {
 		w.Error, w.Blame = fmt.Sprint(failure.Cause), &failure.Rank
@@ -100,11 +102,20 @@ func tell(err error) word {
 	return w
 }
 
-// close ends everything: groups say goodbye first, for which they have a moment.
-func (m *member) close() (err error) {
+// said is an error as it stands behind a member's name.
+func said(err error) string {
+	if errors.Is(err, errInterrupted) {
+		return errInterrupted.Error()
+	}
+	return "failed: " + err.Error()
+}
+
+// close ends everything, and tells the others why if it ends too early. Groups say goodbye first, for which they have a
+// moment.
+func (m *member) close(why error) (err error) {
 	err = m.closeDevice()
 	if m.mesh != nil {
-		err = errors.Join(err, m.mesh.Close())
+		err = errors.Join(err, m.mesh.CloseWith(why))
 	}
 	if m.listener != nil {
 		err = errors.Join(err, m.listener.Close())

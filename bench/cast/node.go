@@ -22,8 +22,7 @@ type node struct {
 
 	completed chan completion // has room for the one that can be there
 	failed    chan *rdmc.Failure
-	ready     func() // is told that a group is connected; it runs on the loop
-	changed   func() // is told of a completion or a failure
+	changed   func() // is told of both, on the loop
 }
 
 // completion is a message that is here.
@@ -39,9 +38,9 @@ const (
 	plainCopy
 )
 
-// newNode opens a member's end on a device, in memory that the NIC knows and that was touched.
+// newNode opens a member's end on a device, in memory that the NIC knows and that was touched. Groups are made later.
 func newNode(job *Job, rank int, device *verbs.Device, phantom bool, now func() int64) (*node, error) {
-	n := &node{job: job, rank: rank, now: now, completed: make(chan completion, 1), failed: make(chan *rdmc.Failure, 2), ready: func() {}, changed: func() {}}
+	n := &node{job: job, rank: rank, now: now, completed: make(chan completion, 1), failed: make(chan *rdmc.Failure, 2), changed: func() {}}
 	if err := n.open(device, phantom); err != nil {
 		return nil, errors.Join(err, n.close())
 	}
@@ -55,27 +54,19 @@ func (n *node) open(device *verbs.Device, phantom bool) (err error) {
 	if err := n.allocate(phantom); err != nil {
 		return err
 	}
-	configs := n.configs()
-	room := 0
-	for _, config := range configs {
+	room := 1
+	for _, config := range n.configs() {
 		need, err := rdmc.CompletionRoom(config)
 		if err != nil {
 			return err
 		}
 		room += need
 	}
-	if n.queue, err = device.NewCompletionQueue(max(room, 1)); err != nil {
+	if n.queue, err = device.NewCompletionQueue(room); err != nil {
 		return err
 	}
-	if n.loop, err = loop.New(loop.Config{Completions: n.queue, Waiting: waitings[n.job.Wait]}); err != nil {
-		return err
-	}
-	for _, config := range configs {
-		if err := n.addGroup(config); err != nil {
-			return err
-		}
-	}
-	return nil
+	n.loop, err = loop.New(loop.Config{Completions: n.queue, Waiting: waitings[n.job.Wait]})
+	return err
 }
 
 // allocate makes memory for one message, and touches every page of it.
@@ -101,31 +92,29 @@ func (n *node) configs() []rdmc.Config {
 	if n.job.copies(n.rank) {
 		all = append(all, n.job.copyGroup(n.rank))
 	}
+	for i := range all {
+		all[i].Phantom = n.memory.Bytes() == nil
+		all[i].Incoming = func(rdmc.Message) rdmc.Place { return rdmc.Place{Memory: n.memory} }
+		all[i].Completed = func(d rdmc.Delivery) { n.complete(n.groups[i], d) }
+		all[i].Failed = n.fail
+	}
 	return all
 }
 
-func (n *node) addGroup(config rdmc.Config) error {
-	var group *rdmc.Group
-	config.Phantom = n.memory.Bytes() == nil
-	config.Ready = func() { n.ready() }
-	config.Incoming = func(rdmc.Message) rdmc.Place { return rdmc.Place{Memory: n.memory} }
-	config.Completed = func(d rdmc.Delivery) { n.complete(group, d) }
-	config.Failed = func(f *rdmc.Failure) {
-		n.failed <- f // a group fails once
-		n.changed()
-	}
-	group, err := rdmc.New(n.loop, n.domain, config)
-	if err == nil {
-		n.groups = append(n.groups, group)
-	}
-	return err
-}
+// made takes in a group, in the order of the configurations.
+func (n *node) made(group *rdmc.Group) { n.groups = append(n.groups, group) }
 
 // complete keeps a message until its contents are checked.
 func (n *node) complete(group *rdmc.Group, d rdmc.Delivery) {
 	at := n.now()
 	group.Keep(d.Number)
 	n.completed <- completion{at, group, d} // there is one message at a time
+	n.changed()
+}
+
+// fail keeps a failure. There is room for one of each group.
+func (n *node) fail(f *rdmc.Failure) {
+	n.failed <- f
 	n.changed()
 }
 
@@ -175,7 +164,7 @@ func (n *node) advance(group int) (done int) {
 // release gives a message's buffer back. It runs on the loop.
 func (c completion) release() { c.group.Release(c.delivery.Number) }
 
-// close frees everything at once. The loop is closed first.
+// close frees everything at once, groups that were not closed without a word.
 func (n *node) close() (err error) {
 	if n.loop != nil {
 		err = n.loop.Close()

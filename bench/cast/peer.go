@@ -38,6 +38,13 @@ func (p *peer) runSwap(ctx context.Context, step string, mine word, patience tim
 	p.at = hostClock()
 }
 
+// runEnd ends the session. It ends when the member has heard why, or after a moment.
+func (p *peer) runEnd(why error) {
+	if p.session != nil {
+		_ = p.session.CloseWith(why) // it may be gone
+	}
+}
+
 // failed reports whether the member cannot go on, or cannot be heard.
 func (p *peer) failed() bool { return p.err != nil || p.heard.Error != "" }
 
@@ -50,18 +57,28 @@ func (g *leading) each(do func(*peer)) {
 	all.Wait()
 }
 
+// patience is how long a member may take for a step that is no transfer, such as to touch memory or to check it.
+func (g *leading) patience() time.Duration {
+	const slow = 100_000_000 // bytes a second
+	return stepTime + time.Duration(g.Job.Size/slow)*time.Second
+}
+
 // silent is to say nothing.
 func silent(*peer) word { return word{} }
 
 // swap has one step with all members, and fails if one of them fails.
 func (g *leading) swap(step string, mine func(*peer) word) error {
-	g.each(func(p *peer) { p.runSwap(g.ctx, step, mine(p), stepTime) })
+	g.each(func(p *peer) { p.runSwap(g.ctx, step, mine(p), g.patience()) })
 	return g.verdict(nil)
 }
 
 // agree has one step with all members, in which everybody tells whether it has succeeded.
 func (g *leading) agree(step string, mine error) error {
-	g.each(func(p *peer) { p.runSwap(g.ctx, step, word{}, stepTime) })
+	patience := g.patience()
+	if mine != nil {
+		patience = g.Job.Timeout + failedTime // by then the others have noticed, too
+	}
+	g.each(func(p *peer) { p.runSwap(g.ctx, step, word{}, patience) })
 	return g.verdict(mine)
 }
 
@@ -74,39 +91,47 @@ func (g *leading) verdict(mine error) error {
 	for _, p := range g.peers {
 		switch {
 		case p.err == nil && p.heard.Error != "":
-			said = append(said, fmt.Errorf("%v: %s", p, p.heard.Error))
+			said = append(said, fmt.Errorf("%v %s", p, p.heard.Error))
 		case p.err != nil:
-			lost = append(lost, fmt.Errorf("%v: %w", p, p.err))
+			lost = append(lost, fmt.Errorf("%v %w", p, p.err))
 		}
 	}
 	switch {
 	case mine != nil:
-		return mine
+		return named(mine)
 	case said != nil:
 		return oneLine(said)
 	}
 	return oneLine(lost)
 }
 
-// blame is the member that most of all has failed, according to this one or else to the others. One that says itself
-// what is wrong knows best.
+// blame is the member that has failed first, according to this one or else to the others. Whoever gives up because of
+// another is not to blame, and one that says itself what is wrong knows best.
 func (g *leading) blame(mine error) (rank int, why string, ok bool) {
 	var failure *rdmc.Failure
 	if errors.As(mine, &failure) && failure.Rank > 0 {
 		rank, why = failure.Rank, fmt.Sprint(failure.Cause)
 	}
 	for _, p := range g.peers {
-		if who := p.heard.Blame; rank == 0 && who != nil && *who > 0 && *who <= len(g.peers) && *who != p.rank {
-			rank, why = *who, p.heard.Error
+		if who := p.blames(len(g.peers)); who > 0 && (rank == 0 || rank == p.rank) {
+			rank, why = who, p.heard.Error
 		}
 	}
 	if rank == 0 {
 		return 0, "", false
 	}
 	if own := g.peers[rank-1].heard; own.Error != "" && own.Blame == nil {
-		why = ": " + own.Error
+		why = own.Error
 	}
 	return rank, why, true
+}
+
+// blames is the other member that this one says has failed, of so many; 0 if it says no such thing.
+func (p *peer) blames(last int) int {
+	if who := p.heard.Blame; who != nil && *who > 0 && *who <= last && *who != p.rank {
+		return *who
+	}
+	return 0
 }
 
 // oneLine joins errors in one line, however many they are.

@@ -73,7 +73,7 @@ func (g *leading) run(group int, what string) ([]time.Duration, error) {
 		}
 		times = append(times, time.Duration(at-start))
 	}
-	g.each(func(p *peer) { p.runSwap(g.ctx, "checked", word{}, messageTime) })
+	g.each(func(p *peer) { p.runSwap(g.ctx, "checked", word{}, g.patience()) })
 	return times, g.verdict(g.check(c, number))
 }
 
@@ -111,8 +111,9 @@ func (g *leading) runHear(ctx context.Context, giveUp context.CancelCauseFunc, h
 // advance is a function that says how far a group's message has come, as of when it was last asked.
 func (g *leading) advance(group int) func() int {
 	var last atomic.Int64
+	node := g.node // the one of this run, also when the job has ended
 	return func() int {
-		_ = g.node.loop.Do(func() { last.Store(int64(g.node.advance(group))) }) // it fails when there is nothing to ask any more
+		_ = node.loop.Do(func() { last.Store(int64(node.advance(group))) }) // it fails when there is nothing to ask any more
 		return int(last.Load())
 	}
 }

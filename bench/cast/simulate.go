@@ -9,6 +9,7 @@ import (
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/provider/sim"
+	"github.com/weft-fabric/weft/rdmc"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -101,12 +102,18 @@ func (s *simulation) addNode(rank int, config sim.NodeConfig) error {
 	if err != nil {
 		return err
 	}
-	n.ready, n.changed = func() { s.ready++ }, func() {
+	s.nodes = append(s.nodes, n)
+	n.changed = func() {
 		s.ended++
 		s.broken = s.broken || len(n.failed) > 0
 	}
-	s.nodes = append(s.nodes, n)
-	return nil
+	group := n.configs()[multicast]
+	group.Ready = func() { s.ready++ }
+	made, err := rdmc.New(n.loop, n.domain, group)
+	if err == nil {
+		n.made(made)
+	}
+	return err
 }
 
 // runUntil lets virtual time pass until done is true, or somebody wants an end.

@@ -2,12 +2,19 @@ package cast
 
 // Watch is told how a job goes. Every field may be nil.
 type Watch struct {
-	Formed func(*Report) // all members are connected
-	Copied func(*Report) // the plain copy is measured
+	Passed func(why string) // a lane cannot be used by all members; there is another
+	Formed func(*Report)    // all members are connected
+	Copied func(*Report)    // the plain copy is measured
 	// Begin is told that a run begins, counted from 0; the plain copy is run -1. Advance says how many blocks of it are
 	// through; any goroutine may call it.
 	Begin func(run, runs int, advance func() int)
 	Ran   func(*Report, Run) // a run is done, and its contents are right
+}
+
+func (w *Watch) passed(why string) {
+	if w.Passed != nil {
+		w.Passed(why)
+	}
 }
 
 func (w *Watch) formed(r *Report) {

@@ -7,17 +7,20 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/connect/mesh"
+	"github.com/weft-fabric/weft/rdmc"
 )
 
 // What a step may take: one that all come to at about the same time; one that waits for a message, whose end the group
 // itself sees to; and one whose only purpose is to tell of a failure.
 const (
-	stepTime    = 30 * time.Second
+	stepTime    = 15 * time.Second
 	messageTime = 1000 * time.Hour
 	failedTime  = 2 * time.Second
 )
@@ -80,15 +83,54 @@ func parseWord(note []byte) (w word, err error) {
 	return w, nil
 }
 
+// What happens to sessions, as it stands behind a member's name.
+var (
+	errGone   = errors.New("left, or died")
+	errSilent = errors.New("gave no sign of life")
+	// errInterrupted: somebody wanted an end.
+	errInterrupted = errors.New("was interrupted")
+)
+
 // short leaves of a session's error what people want to know: in which round of which session does not matter.
 func short(err error) error {
-	for _, known := range []error{connect.ErrPeerGone, connect.ErrSilent, context.Canceled} {
-		if errors.Is(err, known) {
-			return known
-		}
+	switch {
+	case errors.Is(err, connect.ErrPeerGone):
+		return errGone
+	case errors.Is(err, connect.ErrSilent):
+		return errSilent
+	case errors.Is(err, context.Canceled):
+		return errInterrupted
+	case !errors.Is(err, connect.ErrGaveUp):
+		return err
 	}
 	for inner := errors.Unwrap(err); inner != nil && errors.Is(inner, connect.ErrGaveUp) && errors.Unwrap(inner) != nil; inner = errors.Unwrap(inner) {
 		err = inner // the innermost that has words of its own
+	}
+	return gaveUp{err}
+}
+
+// gaveUp is what the root said when it gave up, as people want to read it.
+type gaveUp struct{ error }
+
+func (g gaveUp) Error() string {
+	return strings.TrimPrefix(g.error.Error(), connect.ErrGaveUp.Error()+": ")
+}
+
+func (g gaveUp) Unwrap() error { return g.error }
+
+// named makes one short line of an error that names members: what failed and who, and not in which round of what.
+func named(err error) error {
+	var failure *rdmc.Failure
+	var met *mesh.Error
+	switch {
+	case errors.As(err, &failure) && failure.Rank != rdmc.Unknown:
+		return fmt.Errorf("member %d (%s) %w", failure.Rank, failure.Member, failure.Cause)
+	case errors.As(err, &met):
+		var all []error
+		for _, m := range met.Members {
+			all = append(all, fmt.Errorf("member %v %w", m, short(m.Err)))
+		}
+		return oneLine(all)
 	}
 	return err
 }

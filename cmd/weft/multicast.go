@@ -52,10 +52,9 @@ thousands of members and messages larger than memory.
 If a member dies, every other names it and fails. Ctrl-C ends all.`,
 		Example: `  weft multicast --local 8 --size 256MB
   weft multicast --local 4 --provider tcp --algorithm chain --repeat 5 --json
-  weft multicast --local 1000 --provider sim --rate 40gbit --size 100GB
+  weft multicast --local 1000 --provider sim --rate 40gbit
   weft multicast --serve 0.0.0.0 --plain       on other hosts, and on this one:
   weft multicast --members host1,host2:7471 --plain --size 1GiB`,
-		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	o.addFlags(cmd)
@@ -65,14 +64,14 @@ If a member dies, every other names it and fails. Ctrl-C ends all.`,
 func (o *multicastOptions) addFlags(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.IntVar(&o.local, "local", 0, "`N` members here: this process and more of its kind")
-	f.StringVar(&o.members, "members", "", "the other members, waiting at `ADDR,ADDR…`; port 7471 if none")
+	f.StringVar(&o.members, "members", "", "`LIST` of where the others wait: ADDR,ADDR; port 7471 if none")
 	f.StringVar(&o.serve, "serve", "", "wait as a member at `ADDR`: host, host:port, unix:/path, unix:@name")
 	f.Lookup("serve").NoOptDefVal = perfAddress
 	f.BoolVar(&o.keep, "keep", false, "with --serve: wait for the next root after the first")
 	f.StringVar(&o.size, "size", "256MB", "`BYTES` of a message: 0, 64KiB, 256MB")
 	f.StringVar(&o.block, "block", "auto", "`BYTES` of a block")
 	f.StringVar(&o.algorithm, "algorithm", "pipeline", "`NAME`: "+strings.Join(algorithmNames(), ", "))
-	f.StringVar(&o.racks, "racks", "", "for rack-…: `N,N…` members of each rack, in their order")
+	f.StringVar(&o.racks, "racks", "", "`LIST` of how many members each rack has: 4,4,8")
 	f.IntVar(&o.stripes, "stripes", 2, "`N` schedules that take turns, to hide latency")
 	f.IntVar(&o.credits, "credits", 2, "`N` receives posted ahead")
 	f.BoolVar(&o.offload, "offload", false, "have the NIC relay by itself, if it can")

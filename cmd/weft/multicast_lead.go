@@ -23,9 +23,19 @@ func (s *multicastSettings) simulate(ctx context.Context, show *castShow) (err e
 // lead runs the job as the root, with members that wait at addresses.
 func (s *multicastSettings) lead(ctx context.Context, show *castShow, addresses []string) (err error) {
 	var reason lastReason
-	leader := cast.Leader{End: s.end(&reason), Job: &s.job, Addresses: addresses, Timeout: s.timeout, Say: s.say, Watch: show.watch()}
+	leader := cast.Leader{End: s.end(&reason), Job: &s.job, Addresses: addresses, Timeout: s.timeout, Watch: show.watch()}
+	leader.Watch.Passed = s.say
 	show.report, err = leader.Lead(ctx)
-	return s.provider.explainMeeting(reason.explain(err))
+	return s.provider.explainMeeting(s.explain(err, &reason))
+}
+
+// explain adds why RDMA does not lead to the others, where the completion says only that it does not. The other lanes
+// would add only that somebody is gone.
+func (s *multicastSettings) explain(err error, reason *lastReason) error {
+	if s.provider.lane != "ibv" {
+		return err
+	}
+	return reason.explain(err)
 }
 
 // end is what this process brings along.
@@ -41,8 +51,8 @@ func (s *multicastSettings) end(reason *lastReason) cast.End {
 }
 
 // leadChildren starts the other members here, and runs the job with them.
-func (s *multicastSettings) leadChildren(ctx context.Context, show *castShow) (err error) {
-	ctx, cancel := context.WithCancelCause(ctx)
+func (s *multicastSettings) leadChildren(outer context.Context, show *castShow) (err error) {
+	ctx, cancel := context.WithCancelCause(outer)
 	defer cancel(nil)
 	family := &family{cancel: cancel, grace: s.peerTimeout + patience}
 	defer func() { err = errors.Join(err, family.end(err == nil)) }()
@@ -58,8 +68,8 @@ func (s *multicastSettings) leadChildren(ctx context.Context, show *castShow) (e
 	}
 	show.formed = func() { family.formed.Store(true) }
 	err = s.lead(ctx, show, addresses)
-	if cause := context.Cause(ctx); isInterrupt(err) && cause != nil && !isInterrupt(cause) {
-		return cause // a child has ended by itself, and that is why the root has given up
+	if ctx.Err() != nil && outer.Err() == nil {
+		return context.Cause(ctx) // a child has ended by itself, and that is why the root has given up
 	}
 	return err
 }
@@ -81,9 +91,11 @@ func (f *family) start(s *multicastSettings, rank int, address string) (pid int,
 	if err != nil {
 		return 0, err
 	}
+	pid = c.command.Process.Pid
+	c.what += fmt.Sprintf(" (process %d)", pid)
 	f.children = append(f.children, c)
 	go c.runWait(f.lost)
-	return c.command.Process.Pid, nil
+	return pid, nil
 }
 
 // lost hears that a child has failed. The group says better who was the first, if there is one already.
@@ -95,12 +107,20 @@ func (f *family) lost(err error) {
 	f.cancel(err)
 }
 
-// end has all children end. If the job was done, so must they have done theirs.
+// end waits for the children, which have ended by themselves if the job was done, and otherwise are told to.
 func (f *family) end(done bool) (err error) {
 	for _, c := range f.children {
-		_ = c.input.Close() // it may have ended
+		if !done {
+			_ = c.input.Close() // it may have ended
+		}
 	}
+	soon := time.After(patience)
 	for _, c := range f.children {
+		select {
+		case <-c.ended:
+		case <-soon:
+			done = false
+		}
 		if failed := c.end(); done && err == nil {
 			err = failed
 		}

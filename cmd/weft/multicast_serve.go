@@ -50,7 +50,7 @@ func (s *multicastSettings) follow(ctx context.Context, session *connect.Session
 		say.tell(serverEvent{Event: "client", Client: root, Provider: lane}, "%s: member %d of %d, %v by %v over %s\n", root, rank,
 			len(job.Members), units.Size(job.Size), job.Algorithm, lane)
 	}}
-	err := reason.explain(follower.Follow(ctx, session))
+	err := s.explain(follower.Follow(ctx, session), &reason)
 	err = errors.Join(err, part(ctx, session))
 	e := serverEvent{Event: "done", Client: root}
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,7 +15,6 @@ import (
 
 	"github.com/weft-fabric/weft/bench/cast"
 	"github.com/weft-fabric/weft/connect"
-	"github.com/weft-fabric/weft/connect/mesh"
 	"github.com/weft-fabric/weft/internal/units"
 )
 
@@ -61,7 +61,7 @@ func (o *multicastOptions) settings(cmd *cobra.Command, args []string) (s *multi
 	if o.serve != "" {
 		return s, nil
 	}
-	return s, o.fillJob(s)
+	return s, o.fillJob(cmd, s)
 }
 
 // choose reads which provider is wanted.
@@ -90,7 +90,7 @@ func (o *multicastOptions) checkRole(cmd *cobra.Command, s *multicastSettings) e
 	case changed("serve") && o.serve == "":
 		return errors.New("an address is empty: write host:port, unix:/path or unix:@name")
 	case !changed("serve") && !changed("members") && !changed("local"):
-		return errors.New("who are the members? Say --local N, or --serve on other hosts and --members ADDR,ADDR… here")
+		return errors.New("who are the members? Say --local N, or --serve on other hosts and --members ADDR,ADDR here")
 	case s.simulated && !changed("local"):
 		return errors.New("provider sim is within one process: it needs --local N")
 	case o.keep && o.serve == "":
@@ -119,7 +119,7 @@ func (o *multicastOptions) checkServe(cmd *cobra.Command) error {
 }
 
 // fillJob reads what is written in words, and checks all of it.
-func (o *multicastOptions) fillJob(s *multicastSettings) (err error) {
+func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (err error) {
 	j := &s.job
 	*j = cast.Job{Stripes: o.stripes, Credits: o.credits, Offload: o.offload, Runs: o.repeat, Seed: o.seed, Timeout: o.peerTimeout}
 	if err := j.Algorithm.UnmarshalText([]byte(o.algorithm)); err != nil {
@@ -140,7 +140,7 @@ func (o *multicastOptions) fillJob(s *multicastSettings) (err error) {
 	if j.Algorithm.Racks() && len(j.Racks) == 0 {
 		return fmt.Errorf("--algorithm %v needs --racks: how many members are in each", j.Algorithm)
 	}
-	if j.Runs == 0 {
+	if !cmd.Flags().Changed("repeat") {
 		j.Runs = 3
 		if s.simulated {
 			j.Runs = 1 // nothing has to warm up, and virtual time is the same every time
@@ -191,17 +191,29 @@ func (o *multicastOptions) fillMembers(s *multicastSettings) error {
 			if address == "" || slices.Contains(s.members, address) {
 				return fmt.Errorf("--members %s: one is empty, or named twice", o.members)
 			}
+			if !o.plain && !staysHere(address) {
+				return fmt.Errorf("--members: %s is beyond this host, and nothing is encrypted: add --plain to allow it", address)
+			}
 			s.members = append(s.members, address)
 		}
 		s.job.Members = append(s.job.Members, s.members...)
+		if n := len(s.job.Members); n > cast.MaxProcesses {
+			return fmt.Errorf("--members: with the root they are %d: a group has up to %d", n, cast.MaxProcesses)
+		}
 		return nil
-	case s.simulated && (o.local < 2 || o.local > cast.MaxMembers), !s.simulated && (o.local < 2 || o.local > mesh.MaxMembers):
-		return fmt.Errorf("--local %d: a group has 2 to %d members, and in the simulator up to %d", o.local, mesh.MaxMembers, cast.MaxMembers)
+	case o.local < 2 || o.local > cast.MaxMembers, o.local > cast.MaxProcesses && !s.simulated:
+		return fmt.Errorf("--local %d: a group has 2 to %d members, and in the simulator up to %d", o.local, cast.MaxProcesses, cast.MaxMembers)
 	}
 	for i := 1; i < o.local; i++ {
 		s.job.Members = append(s.job.Members, fmt.Sprint("node", i))
 	}
 	return s.checkMemory()
+}
+
+// staysHere reports whether an address leads to this host for certain.
+func staysHere(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	return strings.HasPrefix(address, "unix:") || err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
 }
 
 // checkMemory says early what would otherwise end with the kernel killing something.

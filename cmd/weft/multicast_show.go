@@ -27,7 +27,6 @@ type castShow struct {
 	asJSON   bool
 	each     bool // show when each member was done
 	asked    string
-	lane     string // what the lane is, for people
 	progress *progress
 	far      castProgress
 	formed   func() // is told that the group is there
@@ -45,6 +44,7 @@ func (s *multicastSettings) shown(ctx context.Context, work func(context.Context
 	show.progress = newProgress(s.errs, s.mute, show.far.line)
 	show.far.expect(&s.job)
 	show.progress.start()
+	defer context.AfterFunc(ctx, show.progress.giveWay)()
 	err := work(ctx, show)
 	show.progress.stop()
 	return isUsage(errors.Join(err, show.finish(err)))
@@ -59,21 +59,22 @@ func (c *castShow) watch() cast.Watch {
 func (c *castShow) head(r *cast.Report) {
 	c.formed()
 	c.report = r
-	c.printf("%s: %v in %s of %v, %v", over(r), units.Size(r.Size), counted(r.Blocks, "block"), units.Size(r.Block), r.Algorithm)
+	c.printf("%s, timed by %s\n%v in %s of %v, %v", over(r), clockWords[r.Clock], units.Size(r.Size), counted(r.Blocks, "block"),
+		units.Size(r.Block), r.Algorithm)
 	if r.Stripes > 1 {
 		c.printf(" in %d stripes", r.Stripes)
 	}
-	c.printf("\n%s where %d are the least possible; times by %s\n", counted(r.Steps, "step"), r.BoundSteps, clockWords[r.Clock])
+	c.printf(": %s, at best %d\n", counted(r.Steps, "step"), r.BoundSteps)
 	if r.Phantom {
-		c.printf("memory is phantom: the origin of every byte is checked, there are no bytes\n")
+		c.printf("phantom memory: the origin of every byte is kept and checked, not the bytes\n")
 	}
 }
 
 // clockWords are the clocks, for people.
 var clockWords = map[string]string{
-	cast.ClockHost:    "this host's clock, at every member",
-	cast.ClockRoot:    "the root's clock, when reports came",
-	cast.ClockVirtual: "virtual clock",
+	cast.ClockHost:    "the clock of this host",
+	cast.ClockRoot:    "the root's clock",
+	cast.ClockVirtual: "the virtual clock",
 }
 
 // over says who the members are and what joins them.
@@ -170,7 +171,7 @@ func (c *castShow) remark() {
 	if r.Copy == nil || r.Clock != cast.ClockHost || r.Median == nil {
 		return
 	}
-	c.printf("\nOn one host %d members share %s, and the copies of all of them are\nmade by it: together they received %s.\n", len(r.Members),
+	c.printf("\nAll %d members share %s of this host: together they received %s.\n", len(r.Members),
 		counted(runtime.NumCPU(), "core"), bytesPerSecond(r.Median.Rate*float64(len(r.Members)-1)))
 }
 

@@ -252,7 +252,7 @@ func TestPerfNamedTwice(t *testing.T) {
 }
 
 func TestHelpFitsTheTerminal(t *testing.T) {
-	for _, args := range []string{"--help", "perf --help", "doctor --help", "demo --help", "doctor", "perf --local --provider inproc --iterations 10"} {
+	for _, args := range []string{"--help", "perf --help", "multicast --help", "doctor --help", "demo --help", "doctor", "perf --local --provider inproc --iterations 10"} {
 		_, out, _ := weft(strings.Fields(args)...)
 		for line := range strings.Lines(out) {
 			if n := len([]rune(line)) - 1; n > 80 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"time"
 
@@ -201,8 +202,8 @@ func (m *meeting) runDial(member int) {
 		case hopeless(err):
 			m.cancel(gather("join", m.names, m.only(member, err)))
 			return
-		case m.ctx.Err() == nil:
-			m.note(member, err)
+		case m.ctx.Err() == nil && !errors.Is(err, connect.ErrSilent):
+			m.note(member, cause(err))
 		}
 		if pause(m.ctx, again) != nil {
 			return
@@ -239,6 +240,15 @@ func hopeless(err error) bool {
 		}
 	}
 	return false
+}
+
+// cause is what the system said, without the address: then members to whom the same happened can be told in one breath.
+func cause(err error) error {
+	var operation *net.OpError
+	if errors.As(err, &operation) {
+		return operation.Err
+	}
+	return err
 }
 
 // note remembers what kept a member from coming.

@@ -82,7 +82,7 @@ var layers = []layer{
 		reason:   "a protocol sees work, completions and its own memory: only then does the simulator prove something",
 	},
 	{
-		packages: words("rdmc/muster"),
+		packages: words("rdmc/muster rdmc/muster/crew"),
 		may:      words(below, "connect connect/mesh rdmc rdmc/schedule"),
 		reason:   "it brings the members of groups together, out of band",
 	},

@@ -17,7 +17,7 @@ type backing struct {
 	mu      sync.Mutex // guards what follows
 	size    int64      // of the file
 	extents []extent
-	shown   map[*neighbour]bool // who may have mapped it
+	shown   map[*neighbour]uint64 // who may have mapped it, and the region's serial and generation then
 }
 
 // extent says where in the file a piece of the memory lies. Later ones hide earlier ones.

@@ -133,12 +133,12 @@ func (m *Memory) show(n *neighbour, answer *note) error {
 		return n.say(answer, nil, -1)
 	}
 	if b.shown == nil {
-		b.shown = make(map[*neighbour]bool)
+		b.shown = make(map[*neighbour]uint64)
 	}
-	maps.DeleteFunc(b.shown, func(n *neighbour, _ bool) bool { return n.isGone() })
-	b.shown[n] = true
+	maps.DeleteFunc(b.shown, func(n *neighbour, _ uint64) bool { return n.isGone() })
+	b.shown[n] = r.version()
 	answer.Found = 1
-	answer.Region = regionNote{Control: uint64(r.at), Serial: r.word.Load() & (serialMask | generationMask), Base: r.base, Length: uint64(len(r.bytes)),
+	answer.Region = regionNote{Control: uint64(r.at), Serial: r.version(), Base: r.base, Length: uint64(len(r.bytes)),
 		RemoteKey: r.remoteKey, LocalKey: r.localKey}
 	if b.fragile {
 		answer.Region.Fragile = 1
@@ -153,13 +153,23 @@ func (m *Memory) show(n *neighbour, answer *note) error {
 // use.
 const maxOffers = 16
 
-// offerAll shows a new peer of the domain some of its memory. If it cannot be told, it is gone.
+// offerAll shows a new peer of the domain some of its memory. If it cannot be told, it is gone. There may be thousands of
+// peers in one neighbour: what that was shown it is not shown again.
 func (d *Domain) offerAll(n *neighbour) {
 	for _, r := range d.keys.some(maxOffers) {
-		if r.memory.backing != nil && r.memory.show(n, &note{Kind: noteRegion}) != nil {
+		if m := r.memory; m.backing != nil && !m.wasShown(n) && m.show(n, &note{Kind: noteRegion}) != nil {
 			return
 		}
 	}
+}
+
+// wasShown reports whether a neighbour was shown the memory as it is now.
+func (m *Memory) wasShown(n *neighbour) bool {
+	b := m.backing
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	version, ok := b.shown[n]
+	return ok && version == m.region.version()
 }
 
 // offer shows new memory to some neighbours that its domain is tied to.

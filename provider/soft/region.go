@@ -99,6 +99,9 @@ func (r *region) isAlive() bool {
 	return r.word.Load()&(serialMask|alive) == r.serial&serialMask|alive
 }
 
+// version changes when the memory is closed, and when its pages are moved.
+func (r *region) version() uint64 { return r.word.Load() & (serialMask | generationMask) }
+
 // contains reports whether n bytes from an address lie inside. It is exact for all 64-bit values.
 func (r *region) contains(at, n uint64) bool {
 	offset, length := at-r.base, uint64(len(r.bytes))

@@ -251,3 +251,26 @@ func TestNeighbourResetsWhileConnecting(t *testing.T) {
 		return len(n.ties) == 1
 	})
 }
+
+// A neighbour is shown memory once, however many queue pairs it connects: thousands of them would show it thousands of times.
+func TestMemoryIsShownOnce(t *testing.T) {
+	l := newNeighbours(t)
+	view := func() *region { // of b's memory, at a
+		l.a.device.neighbours.mu.Lock()
+		point := l.a.device.neighbours.known[l.b.device.identity]
+		l.a.device.neighbours.mu.Unlock()
+		point.mu.Lock()
+		defer point.mu.Unlock()
+		return point.views[viewKey{0, l.memb.region.remoteKey}]
+	}
+	write := driver.Request{Op: driver.OpWrite, Span: span(l.mema, 0, 8), Remote: remote(l.memb, 0, 8)}
+	post(t, l.qa, write)
+	l.a.expect(0, driver.OpWrite, driver.OK)
+	before := view()
+	for range 3 { // when one has connected, what the one before it was shown has come
+		join(l.a, l.a.pair(), l.b, l.b.pair())
+	}
+	if after := view(); before == nil || after != before {
+		t.Errorf("the view was %p and is %p", before, after)
+	}
+}

@@ -8,16 +8,17 @@ import (
 // Algorithm is a pattern of unicasts.
 type Algorithm uint8
 
-// The algorithms, all of RDMC section 4.3 and one that is newer.
+// The algorithms, all of RDMC section 4.3 and one that is newer. Steps are for k blocks, n members, r racks of g members,
+// S stripes; log is ⌈log₂⌉.
 const (
-	Pipeline     Algorithm = iota // the binomial pipeline (appendix A): optimal, and all finish together
-	Circulant                     // Träff's broadcast on a circulant graph: optimal for any number of members
-	Chain                         // a bucket brigade
-	Tree                          // a binomial tree of whole messages
-	Sequential                    // the root sends to one after the other
-	RackChain                     // a chain of rack leaders, a pipeline in each rack (section 4.3.1)
-	RackPipeline                  // a pipeline of rack leaders, a pipeline in each rack
-	RackStripes                   // the same, with different leaders for different blocks
+	Pipeline     Algorithm = iota // the binomial pipeline (appendix A): k + log n − 1 steps, and all finish together
+	Circulant                     // Träff's broadcast on a circulant graph: as many, without special cases for any n
+	Chain                         // a bucket brigade: k + n − 2
+	Tree                          // a binomial tree of whole messages: k·log n
+	Sequential                    // the root sends to one after the other: k·(n−1)
+	RackChain                     // a chain of rack leaders, a pipeline in each rack (section 4.3.1): 2·(k + r + log g − 3)
+	RackPipeline                  // a pipeline of rack leaders, a pipeline in each rack: 2·(k + log r + log g − 2)
+	RackStripes                   // the same, with other leaders for other blocks: (1+S)·(k/S + log r + 2·log g − 2), S ≤ g
 )
 
 var algorithmNames = []string{

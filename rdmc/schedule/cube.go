@@ -68,13 +68,14 @@ func (c cube) swaps(blocks, step int) bool {
 	return blocks > 1 && c.shared() && step == c.steps(blocks)-1
 }
 
-// crossing is the block that a vertex sends to its neighbour in a step: the highest that it has.
+// crossing is the block that a vertex sends to its neighbour in a step: the highest that it has. Where others swap, in
+// the last step, a message of one block goes once more to those vertices that have twins.
 func (c cube) crossing(blocks, vertex, step int) (block int, ok bool) {
 	if step < 0 || step >= c.steps(blocks) || c.neighbour(vertex, step) == 0 {
 		return 0, false
 	}
 	if c.shared() && step == c.steps(blocks)-1 {
-		return 0, blocks == 1 && c.twins(c.neighbour(vertex, step))
+		return 0, c.twins(c.neighbour(vertex, step))
 	}
 	if vertex == 0 {
 		return min(step, blocks-1), true

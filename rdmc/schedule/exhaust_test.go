@@ -132,6 +132,9 @@ func (c *cluster) checkPeers() error {
 	told := 0
 	for rank, part := range c.parts {
 		peers := c.peers[rank]
+		if part.Announced() != c.parts[0].Announced() {
+			return fmt.Errorf("%d and the root do not agree whether messages are announced", rank)
+		}
 		for i, peer := range peers {
 			if peer == rank || i > 0 && peers[i-1] >= peer || !slices.Contains(c.peers[peer], rank) {
 				return fmt.Errorf("peers of %d are %v, of %d are %v", rank, peers, peer, c.peers[peer])

@@ -11,47 +11,47 @@ import (
 // although one is free, somebody changes places with the free one (see stepIn).
 type planner struct {
 	members   int
-	rarity    rarity
-	holders   []ranks // by block
-	peers     []ranks // by rank: with whom it has exchanged something, to be asked first, as each peer costs a connection
+	shelf     shelf
+	peers     []ranks // by rank: with whom it exchanges blocks, to be asked first, as each peer costs a connection
 	lacking   []int   // by rank: blocks that it lacks
 	offering  []int   // by rank: blocks that it holds and somebody lacks
 	transfers []transfer
 	starts    []int
 
 	// What follows is of the current step.
-	senders   ranks // could send something and do not yet
-	receivers ranks // lack something and do not receive yet
-	sending   []int // by rank: index of what it sends; only for those not in senders
-	rarest    []int // by rank: the holders of its rarest offer; members if it has none
-	order     []int // receivers, those that have least to offer first
+	senders   ranks    // could send something and do not yet
+	receivers ranks    // lack something and do not receive yet
+	order     []int    // receivers, those that have least to offer first
+	rarest    []int    // by rank: the holders of its rarest offer; members if it has none
+	sending   []int    // by rank: index of its transfer, if it is busy
+	gives     []*class // by rank: what that is of
+	changed   []*class // of which somebody receives the last block
+	taken     []int    // that block, for each of them
 }
 
 func newPlanner(have []Set) *planner {
-	n, blocks := len(have), have[0].Len()
+	n := len(have)
 	p := &planner{
-		members: n, holders: newRanks(n, blocks), peers: newRanks(n, n), lacking: make([]int, n), offering: make([]int, n),
-		sending: make([]int, n), rarest: make([]int, n), senders: newRanks(n, 1)[0], receivers: newRanks(n, 1)[0],
+		members: n, shelf: newShelf(n), peers: newRanks(n, n), lacking: make([]int, n), offering: make([]int, n),
+		senders: make(ranks, words(n)), receivers: make(ranks, words(n)),
+		rarest: make([]int, n), sending: make([]int, n), gives: make([]*class, n),
 	}
-	counts := make([]int, blocks)
+	holders := newRanks(n, have[0].Len())
 	for rank, set := range have {
-		p.lacking[rank] = blocks - set.Count()
-		p.offering[rank] = set.Count()
+		p.offering[rank], p.lacking[rank] = set.Count(), set.Len()-set.Count()
 		for block := range set.All() {
-			p.holders[block].add(rank)
-			counts[block]++
+			holders[block].add(rank)
 		}
 	}
-	p.rarity = newRarity(counts, n)
-	for block, count := range counts {
-		p.complete(block, count)
+	for block := range slices.Backward(holders) {
+		p.put(block, holders[block])
 	}
 	return p
 }
 
-// complete takes a block that everybody holds out of what they offer.
-func (p *planner) complete(block, holders int) {
-	if holders < p.members {
+// put files a block. What everybody holds is no offer any more.
+func (p *planner) put(block int, holders ranks) {
+	if p.shelf.put(block, holders) {
 		return
 	}
 	for rank := range p.members {
@@ -59,20 +59,31 @@ func (p *planner) complete(block, holders int) {
 	}
 }
 
-func (p *planner) unfinished() bool { return p.rarity.wanted() > 0 }
+func (p *planner) unfinished() bool { return p.shelf.blocks > 0 }
 
-// step plans one step. Its first block always finds a sender and a receiver, so each step leads on.
+// step plans one step. The first class always finds a sender and a receiver, so each step leads on.
 func (p *planner) step() {
 	start := len(p.transfers)
 	p.starts = append(p.starts, start)
 	p.begin()
 	p.match(p.senders, p.send)
-	p.match(p.replaceable(start), p.stepIn)
-	for _, t := range p.transfers[start:] {
-		p.holders[t.block].add(int(t.to))
-		p.offering[t.to]++
-		p.complete(int(t.block), p.rarity.increment(int(t.block)))
+	if !p.senders.empty() && !p.receivers.empty() {
+		p.match(p.replaceable(start), p.stepIn)
 	}
+	p.end()
+}
+
+// end files the blocks anew that have got more holders: first out, then in, for one may go where another leaves.
+func (p *planner) end() {
+	p.taken = p.taken[:0]
+	for _, c := range p.changed {
+		p.taken = append(p.taken, p.shelf.take(c))
+	}
+	for i, c := range p.changed {
+		p.put(p.taken[i], c.grown)
+		c.grown = nil
+	}
+	p.changed = p.changed[:0]
 }
 
 // begin finds out who can do what in this step.
@@ -80,10 +91,9 @@ func (p *planner) begin() {
 	p.order = p.order[:0]
 	for rank := range p.members {
 		p.rarest[rank] = p.members
+		p.senders.remove(rank)
 		if p.offering[rank] > 0 {
 			p.senders.add(rank)
-		} else {
-			p.senders.remove(rank)
 		}
 		if p.lacking[rank] > 0 {
 			p.receivers.add(rank)
@@ -98,114 +108,108 @@ func (p *planner) begin() {
 
 // findRarest finds how rare each member's rarest offer is.
 func (p *planner) findRarest() {
-	unranked := slices.Clone(p.senders)
-	for block := range p.rarity.ascending {
-		if unranked.empty() {
-			return
+	left := slices.Clone(p.senders)
+	for c := range p.shelf.rarest {
+		for rank, ok := left.first(c.holders); ok; rank, ok = left.first(c.holders) {
+			p.rarest[rank] = c.count
+			left.remove(rank)
 		}
-		for {
-			rank, ok := unranked.first(p.holders[block])
-			if !ok {
-				break
-			}
-			unranked.remove(rank)
-			p.rarest[rank] = p.rarity.counts[block]
+		if left.empty() {
+			return
 		}
 	}
 }
 
-// match gives blocks, the rarest first, from some of the senders to the receivers.
-func (p *planner) match(from ranks, send func(from ranks, block, to int) bool) {
-	for block := range p.rarity.ascending {
+// match has some of the senders give blocks to the receivers, the rarest first.
+func (p *planner) match(from ranks, send func(from ranks, c *class, to int) bool) {
+	for c := range p.shelf.rarest {
 		if from.empty() || p.receivers.empty() {
 			return
 		}
-		if from.meets(p.holders[block]) && !p.holders[block].contain(p.receivers) {
-			p.give(block, from, send)
+		if from.meets(c.holders) && !c.holders.contain(p.receivers) {
+			p.give(from, c, send)
 		}
 	}
 }
 
-// give gives one block to as many as possible.
-func (p *planner) give(block int, from ranks, send func(from ranks, block, to int) bool) {
+// give gives one block to as many as possible. After that either all holders are busy or nobody is left who lacks it.
+func (p *planner) give(from ranks, c *class, send func(from ranks, c *class, to int) bool) {
 	for _, to := range p.order {
-		if p.receivers.has(to) && !p.holders[block].has(to) && !send(from, block, to) {
+		if p.receivers.has(to) && !c.holders.has(to) && !send(from, c, to) {
 			return
 		}
 	}
 }
 
 // send has a free sender send a block.
-func (p *planner) send(from ranks, block, to int) bool {
-	sender, ok := p.choose(from, block, to)
+func (p *planner) send(from ranks, c *class, to int) bool {
+	sender, ok := p.choose(from, c, to)
 	if ok {
-		p.add(sender, to, block)
+		p.add(sender, c, to)
 	}
 	return ok
 }
 
-// choose finds a holder of a block, among those that the receiver knows if there is one.
-func (p *planner) choose(from ranks, block, to int) (int, bool) {
-	if rank, ok := from.first(p.holders[block], p.peers[to]); ok {
+// choose finds a holder, among the receiver's peers if there is one.
+func (p *planner) choose(from ranks, c *class, to int) (int, bool) {
+	if rank, ok := from.first(c.holders, p.peers[to]); ok {
 		return rank, true
 	}
-	return from.first(p.holders[block])
+	return from.first(c.holders)
 }
 
-// stepIn has a sender send a block that is busy with another one, in which a free sender takes its place.
-func (p *planner) stepIn(busy ranks, block, to int) bool {
-	for {
-		sender, ok := p.choose(busy, block, to)
-		if !ok {
-			return false
-		}
+// stepIn has a busy sender send a block, and a free sender take its place.
+func (p *planner) stepIn(busy ranks, c *class, to int) bool {
+	for sender, ok := p.choose(busy, c, to); ok; sender, ok = p.choose(busy, c, to) {
 		busy.remove(sender)
-		other := p.transfers[p.sending[sender]]
-		if p.replace(sender, int(other.block), int(other.to)) {
-			p.add(sender, to, block)
+		if p.replace(sender) {
+			p.add(sender, c, to)
 			return true
 		}
 	}
+	return false
 }
 
-// replace finds a free sender for what another one sends.
-func (p *planner) replace(sender, block, to int) bool {
-	free, ok := p.choose(p.senders, block, to)
-	if !ok {
-		return false
+// replace finds a free sender for what a busy one sends.
+func (p *planner) replace(sender int) bool {
+	index, c := p.sending[sender], p.gives[sender]
+	free, ok := p.choose(p.senders, c, int(p.transfers[index].to))
+	if ok {
+		p.transfers[index].from = uint16(free)
+		p.begun(index, c)
 	}
-	index := p.sending[sender]
-	p.transfers[index].from = uint16(free)
-	p.begun(index)
-	return true
+	return ok
 }
 
-// replaceable are the senders for which a free one could step in.
+// replaceable are the busy senders for which a free one could step in.
 func (p *planner) replaceable(start int) ranks {
 	busy := make(ranks, len(p.senders))
-	if p.senders.empty() || p.receivers.empty() {
-		return busy
-	}
 	for _, t := range p.transfers[start:] {
-		if p.senders.meets(p.holders[t.block]) {
+		if p.senders.meets(p.gives[t.from].holders) {
 			busy.add(int(t.from))
 		}
 	}
 	return busy
 }
 
-func (p *planner) add(from, to, block int) {
-	p.transfers = append(p.transfers, transfer{from: uint16(from), to: uint16(to), block: uint32(block)})
+func (p *planner) add(from int, c *class, to int) {
+	if c.grown == nil {
+		c.grown = slices.Clone(c.holders)
+		p.changed = append(p.changed, c)
+	}
+	c.grown.add(to)
 	p.receivers.remove(to)
 	p.lacking[to]--
-	p.begun(len(p.transfers) - 1)
+	p.offering[to]++
+	p.transfers = append(p.transfers, transfer{from: uint16(from), to: uint16(to), block: uint32(c.last())})
+	p.begun(len(p.transfers)-1, c)
 }
 
-// begun notes who is busy with a transfer, and that the two know each other.
-func (p *planner) begun(index int) {
+// begun notes who is busy with a transfer, and that the two are peers.
+func (p *planner) begun(index int, c *class) {
 	from, to := int(p.transfers[index].from), int(p.transfers[index].to)
 	p.senders.remove(from)
-	p.sending[from] = index
+	p.sending[from], p.gives[from] = index, c
 	p.peers[from].add(to)
 	p.peers[to].add(from)
 }

@@ -1,0 +1,106 @@
+package cast
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/rdmc/schedule"
+)
+
+// someJob is a job that can be done.
+func someJob(members int) *Job {
+	j := &Job{Size: 1 << 20, Block: 64 << 10, Stripes: 1, Credits: 2, Runs: 1, Timeout: 5 * time.Second, Seed: 1}
+	for i := range members {
+		j.Members = append(j.Members, "m"+string(rune('a'+i%26))+strings.Repeat("x", i/26))
+	}
+	return j
+}
+
+func TestJobsThatMakeNoSense(t *testing.T) {
+	for _, c := range []struct {
+		change func(*Job)
+		says   string
+	}{
+		{func(j *Job) { j.Members = j.Members[:1] }, "members: 1"},
+		{func(j *Job) { j.Block = 1 }, "block size: 1"},
+		{func(j *Job) { j.Block = 1 << 40 }, "block size"},
+		{func(j *Job) { j.Size = 1 << 60 }, "size"},
+		{func(j *Job) { j.Stripes = 0 }, "stripes: 0"},
+		{func(j *Job) { j.Credits = -1 }, "credits: -1"},
+		{func(j *Job) { j.Runs = 1 << 30 }, "runs"},
+		{func(j *Job) { j.Timeout = -1 }, "peer timeout"},
+		{func(j *Job) { j.Rate = math.NaN() }, "rate"},
+		{func(j *Job) { j.Racks = []int{4} }, "racks: pipeline knows none"},
+		{func(j *Job) { j.Algorithm.Algorithm = schedule.RackChain; j.Racks = []int{2, 1} }, "racks: they have 3 members together, and the group has 4"},
+		{func(j *Job) { j.Algorithm.Algorithm = schedule.RackChain; j.Racks = []int{5, -1} }, "racks: one of -1 members"},
+	} {
+		j := someJob(4)
+		c.change(j)
+		if err := j.Validate(); !errors.Is(err, ErrJob) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%v; want %q", err, c.says)
+		}
+	}
+	if err := someJob(4).Validate(); err != nil {
+		t.Error(err)
+	}
+}
+
+// RDMC, section 4.3: no schedule takes fewer than k + ⌈log₂ n⌉ − 1 steps.
+func TestBound(t *testing.T) {
+	for members, want := range map[int]int{2: 16, 3: 17, 4: 17, 5: 18, 8: 18, 9: 19} {
+		if got := someJob(members).BoundSteps(); got != want {
+			t.Errorf("%d members: %d steps, want %d", members, got, want)
+		}
+	}
+}
+
+func TestAutoBlock(t *testing.T) {
+	for size, want := range map[uint64]int{0: 64 << 10, 1: 64 << 10, 1 << 20: 64 << 10, 1<<20 + 1: 64 << 10, 2 << 20: 128 << 10,
+		3 << 20: 256 << 10, 256e6: 1 << 20, 1 << 40: 1 << 20} {
+		if got := AutoBlock(size); got != want {
+			t.Errorf("%d bytes: blocks of %d, want %d", size, got, want)
+		}
+	}
+}
+
+func TestReport(t *testing.T) {
+	j := someJob(4)
+	j.Runs = 3
+	r := newReport(j, "shm", ClockHost)
+	r.plainCopy(16 * time.Millisecond) // a step takes 1 ms, and 17 are needed
+	ms := time.Millisecond
+	r.add([]time.Duration{99 * ms, 99 * ms, 99 * ms, 99 * ms}, true)
+	for _, last := range []time.Duration{34, 17, 20} {
+		r.add([]time.Duration{10 * ms, 12 * ms, last * ms, 15 * ms}, false)
+	}
+	if m := r.Median; m.Seconds != 0.020 || math.Abs(m.Efficiency-0.85) > 1e-9 || math.Abs(m.Skew-0.008) > 1e-9 || math.Abs(m.Rate-1<<20/0.020) > 1 {
+		t.Errorf("%+v", m)
+	}
+	if *r.Spread != (Spread{0.017, 0.034}) || len(r.Results) != 4 {
+		t.Errorf("%+v", r)
+	}
+}
+
+// FuzzParseWord: whatever another process says, what is taken from it makes sense.
+func FuzzParseWord(f *testing.F) {
+	for _, w := range []word{{}, {Job: someJob(3), Rank: 2}, {Error: "no", Lane: "tcp"}, {Addresses: []string{"a:1"}, At: 7}} {
+		note, err := json.Marshal(w)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(note)
+	}
+	f.Fuzz(func(t *testing.T, note []byte) {
+		w, err := parseWord(note)
+		if err != nil || w.Job == nil {
+			return
+		}
+		if err := w.Job.Validate(); err != nil || w.Rank < 1 || w.Rank >= len(w.Job.Members) {
+			t.Fatalf("%s is rank %d of %+v, %v", note, w.Rank, w.Job, err)
+		}
+	})
+}

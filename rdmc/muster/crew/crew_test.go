@@ -1,0 +1,224 @@
+package crew
+
+import (
+	"fmt"
+	"os"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// crew is the members of a test, by their indexes in the mesh.
+type crew struct {
+	t       *testing.T
+	lane    string
+	members []*process
+}
+
+// crews counts, so that each has addresses of its own.
+var crews atomic.Int64
+
+// deadPeer is after how long devices give up a silent peer: longer than members stay away on a machine that is busy.
+const deadPeer = 20 * time.Second
+
+// newCrew starts so many members, which open devices and join a mesh. Change, if not nil, may change how they open.
+func newCrew(t *testing.T, lane string, n int, change func(index int, open *order)) *crew {
+	t.Helper()
+	c := &crew{t: t, lane: lane}
+	addresses := meetingPlaces(n)
+	for i := range n {
+		c.members = append(c.members, startProcess(t, memberName(i)))
+	}
+	t.Cleanup(c.end)
+	c.must(c.all(), func(i int) order {
+		open := order{Do: "open", Lane: lane, Timeout: deadPeer}
+		if change != nil {
+			change(i, &open)
+		}
+		return open
+	})
+	c.must(c.all(), func(i int) order { return order{Do: "join", Self: i, Members: addresses} })
+	return c
+}
+
+// meetingPlaces are addresses for the mesh of a crew.
+func meetingPlaces(n int) []string {
+	addresses := make([]string, n)
+	crew := crews.Add(1)
+	for i := range addresses {
+		addresses[i] = fmt.Sprintf("unix:@weft-crew-%d-%d-%d", os.Getpid(), crew, i)
+	}
+	return addresses
+}
+
+// all are the members that live.
+func (c *crew) all() (living []int) {
+	for i, p := range c.members {
+		if !p.dead {
+			living = append(living, i)
+		}
+	}
+	return living
+}
+
+// others are all but some.
+func (c *crew) others(not ...int) []int {
+	return slices.DeleteFunc(c.all(), func(i int) bool { return slices.Contains(not, i) })
+}
+
+// order gives members an order each, at once, and returns their answers.
+func (c *crew) order(members []int, what func(index int) order) []string {
+	c.t.Helper()
+	for _, i := range members {
+		c.members[i].tell(what(i))
+	}
+	answers := make([]string, len(members))
+	for at, i := range members {
+		answers[at] = c.members[i].answer(c.t)
+	}
+	return answers
+}
+
+// must does so, and nothing may go wrong.
+func (c *crew) must(members []int, what func(index int) order) {
+	c.t.Helper()
+	for at, err := range c.order(members, what) {
+		if err != "" {
+			c.t.Errorf("%s %s: %s", c.members[members[at]].name, what(members[at]).Do, err)
+		}
+	}
+	if c.t.Failed() {
+		c.t.FailNow()
+	}
+}
+
+func (c *crew) same(members []int, o order) {
+	c.t.Helper()
+	c.must(members, func(int) order { return o })
+}
+
+func (c *crew) create(groups ...groupOrder) {
+	c.t.Helper()
+	c.same(c.all(), order{Do: "create", Groups: groups})
+}
+
+// send has the root of a group send.
+func (c *crew) send(g groupOrder, sizes ...uint64) {
+	c.t.Helper()
+	c.same(g.Ranks[:1], order{Do: "send", Group: g.Name, Sizes: sizes})
+}
+
+// sendAll has the roots of many groups send.
+func (c *crew) sendAll(groups []groupOrder, sizes ...uint64) {
+	c.t.Helper()
+	for _, g := range groups {
+		c.members[g.Ranks[0]].tell(order{Do: "send", Group: g.Name, Sizes: sizes})
+	}
+	for _, g := range groups {
+		if answer := c.members[g.Ranks[0]].answer(c.t); answer != "" {
+			c.t.Errorf("%s: %s", g.Name, answer)
+		}
+	}
+}
+
+// arrive waits until members have so many messages of a group.
+func (c *crew) arrive(g groupOrder, members []int, count int) {
+	c.t.Helper()
+	for _, i := range members {
+		c.members[i].await(c.t, fmt.Sprintf("%d messages of %s", count, g.Name), func(seen []report) bool {
+			return countOf(seen, kindCompleted, g.Name) >= count
+		})
+	}
+}
+
+// lose waits until members have heard that a group has failed, and looks whom they blame.
+func (c *crew) lose(g groupOrder, members []int, culprit int) {
+	c.t.Helper()
+	for _, i := range members {
+		seen := c.members[i].await(c.t, "the failure of "+g.Name, func(seen []report) bool {
+			return countOf(seen, kindFailed, g.Name) > 0
+		})
+		for _, r := range seen {
+			if r.Kind == kindFailed && r.Group == g.Name && r.Rank != culprit {
+				c.t.Errorf("%s, %s: it blames %d and not %d: %s", g.Name, c.members[i].name, r.Rank, culprit, r.Cause)
+			}
+		}
+	}
+}
+
+// hold waits until the Store of a member holds back.
+func (c *crew) hold(g groupOrder, member int) {
+	c.t.Helper()
+	c.members[member].await(c.t, "to hold "+g.Name, func(seen []report) bool {
+		return countOf(seen, kindHolding, g.Name) > 0
+	})
+}
+
+func countOf(seen []report, kind, group string) (n int) {
+	for _, r := range seen {
+		if r.Kind == kind && r.Group == group {
+			n++
+		}
+	}
+	return n
+}
+
+// kill ends a member, and returns when it is gone.
+func (c *crew) kill(member int) {
+	p := c.members[member]
+	p.dead = true
+	_ = p.cmd.Process.Kill()
+	p.bury()
+}
+
+// fall waits until a member has killed itself.
+func (c *crew) fall(member int) {
+	c.t.Helper()
+	p := c.members[member]
+	p.dead = true
+	p.bury()
+	if status, ok := p.cmd.ProcessState.Sys().(syscall.WaitStatus); !ok || status.Signal() != syscall.SIGKILL {
+		c.t.Errorf("%s should have killed itself, and ended as %v: %s", p.name, p.cmd.ProcessState, p.errors.String())
+	}
+}
+
+// end has all members leave, and looks whether something happened that must not.
+func (c *crew) end() {
+	if !c.t.Failed() {
+		living := c.all()
+		for at, err := range c.order(living, func(int) order { return order{Do: "leave"} }) {
+			if err != "" {
+				c.t.Errorf("%s does not leave: %s", c.members[living[at]].name, err)
+			}
+		}
+	}
+	for _, p := range c.members {
+		p.end(c.t)
+	}
+	if c.t.Failed() {
+		for _, p := range c.members {
+			c.t.Logf("%s:\n    %s\n%s", p.name, p.story(), p.errors.String())
+		}
+	}
+}
+
+// check looks at what a member said in all.
+func (p *process) check(t *testing.T) {
+	t.Helper()
+	failures := make(map[string]int)
+	for _, r := range p.seen() {
+		switch r.Kind {
+		case kindWrong:
+			t.Errorf("%s: %s: %s", p.name, r.Group, r.Cause)
+		case kindFailed:
+			if failures[r.Group]++; failures[r.Group] > 1 {
+				t.Errorf("%s: %s failed more than once: %s", p.name, r.Group, r.Cause)
+			}
+		}
+	}
+	if text := p.errors.String(); text != "" {
+		t.Errorf("%s says %s", p.name, text)
+	}
+}

@@ -1,0 +1,37 @@
+package muster
+
+import (
+	"bytes"
+	"testing"
+
+	"github.com/weft-fabric/weft/rdmc"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+func FuzzOffers(f *testing.F) {
+	f.Add(encodeOffers(nil))
+	f.Add(encodeOffers([]offer{{description: []byte("d"), addresses: []verbs.Address{"a", "bc"}}, {}}))
+	f.Fuzz(func(t *testing.T, note []byte) {
+		offers, err := decodeOffers(note)
+		if err == nil && !bytes.Equal(encodeOffers(offers), note) {
+			t.Errorf("%x became %v", note, offers)
+		}
+	})
+}
+
+func FuzzHoldings(f *testing.F) {
+	f.Add(encodeHoldings(nil))
+	f.Add(encodeHoldings([]rdmc.Holding{holding(1, 3, 0, 2), holding(2, 900, 7)}))
+	f.Fuzz(func(t *testing.T, note []byte) {
+		holdings, err := decodeHoldings(note)
+		if err != nil {
+			return
+		}
+		if !bytes.Equal(encodeHoldings(holdings), note) {
+			t.Errorf("%x became %v", note, holdings)
+		}
+		if _, err := sorted(holdings); err != nil {
+			t.Errorf("%x: %v", note, err)
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package muster
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/weft-fabric/weft/provider/soft"
+	"github.com/weft-fabric/weft/rdmc"
+	"github.com/weft-fabric/weft/rdmc/schedule"
+)
+
+// holding is a message of so many blocks of 10 bytes, and which of them a member has.
+func holding(number uint64, blocks int, have ...int) rdmc.Holding {
+	h := rdmc.Holding{Message: rdmc.Message{Number: number, Size: uint64(10 * blocks), BlockSize: 10}, Have: schedule.NewSet(blocks)}
+	for _, block := range have {
+		h.Have.Add(block)
+	}
+	return h
+}
+
+// gatherAll has all members gather, as ranks of a new group.
+func gatherAll(t *testing.T, ranks []int, held map[int][]rdmc.Holding) ([]Remains, []error) {
+	t.Helper()
+	members, ctx := newMembers(t, 4, room, soft.InProcess), testContext(t)
+	remains := make([]Remains, len(members))
+	errs := concurrently(members, func(i int, m *member) (err error) {
+		if !slices.Contains(ranks, i) {
+			return nil
+		}
+		remains[i], err = Gather(ctx, m.mesh, ranks, held[i])
+		return err
+	})
+	return remains, errs
+}
+
+func TestGather(t *testing.T) {
+	ranks := []int{3, 1, 0} // member 2 is not of the group, and not asked
+	remains, errs := gatherAll(t, ranks, map[int][]rdmc.Holding{
+		0: {holding(5, 3, 0, 1), holding(4, 2, 0, 1)},
+		1: {holding(5, 3, 1, 2), holding(7, 1)},
+		3: {holding(6, 4, 0, 1, 3)},
+	})
+	mustAll(t, errs)
+	for _, i := range ranks {
+		r := remains[i]
+		if got := describe(r); got != "4: [] [] [0 1]; 5: [] [1 2] [0 1]; lost [6 7]" {
+			t.Errorf("member %d: %s", i, got)
+		}
+	}
+}
+
+// describe writes who holds what.
+func describe(r Remains) (text string) {
+	for _, u := range r.Unfinished {
+		text += fmt.Sprint(u.Number, ":")
+		for _, have := range u.Have {
+			text += fmt.Sprint(" ", slices.AppendSeq([]int{}, have.All()))
+		}
+		text += "; "
+	}
+	var lost []uint64
+	for _, m := range r.Lost {
+		lost = append(lost, m.Number)
+	}
+	return text + fmt.Sprint("lost ", lost)
+}
+
+func TestGatherKeepsPlaces(t *testing.T) {
+	members, ctx := newMembers(t, 2, room, soft.InProcess), testContext(t)
+	mustAll(t, concurrently(members, func(i int, m *member) error {
+		mine := holding(1, 2, 0, 1)
+		mine.Place = rdmc.Place{Memory: m.memory, Offset: uint64(i)}
+		r, err := Gather(ctx, m.mesh, m.mesh.Members(), []rdmc.Holding{mine})
+		if err == nil && r.Unfinished[0].Place != mine.Place {
+			err = fmt.Errorf("it lies at %v, want %v", r.Unfinished[0].Place, mine.Place)
+		}
+		return err
+	}))
+}
+
+func TestHoldingsThatDisagree(t *testing.T) {
+	_, errs := gatherAll(t, []int{0, 1, 2, 3}, map[int][]rdmc.Holding{
+		0: {holding(5, 3, 0)},
+		2: {holding(5, 4, 0)},
+	})
+	for _, err := range errs {
+		mustContain(t, err, "member 2 (m2)", "message 5 of 40 bytes", "others have 30")
+		if !errors.Is(err, ErrDisagree) {
+			t.Errorf("%v is not ErrDisagree", err)
+		}
+	}
+}
+
+func TestBadHoldings(t *testing.T) {
+	m := newMembers(t, 1, room, soft.InProcess)[0]
+	small := holding(1, 3)
+	small.Size = 1000
+	for want, held := range map[string][]rdmc.Holding{
+		"there twice":   {holding(1, 3), holding(1, 3)},
+		"its set is fo": {small},
+		"in blocks of ": {{}},
+		"allowed are":   make1000s(t, 5),
+	} {
+		_, err := Gather(testContext(t), m.mesh, []int{0}, held)
+		mustContain(t, err, want)
+		if !errors.Is(err, ErrArgument) {
+			t.Errorf("%v is not ErrArgument", err)
+		}
+	}
+	if _, err := Gather(testContext(t), m.mesh, []int{1}, nil); err == nil {
+		t.Error("a member that is not there was asked")
+	}
+}
+
+func make1000s(t *testing.T, n int) (held []rdmc.Holding) {
+	t.Helper()
+	for i := range n * 1000 {
+		held = append(held, holding(uint64(i), 1))
+	}
+	return held
+}

@@ -1,0 +1,172 @@
+package muster
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"github.com/weft-fabric/weft/loop"
+	"github.com/weft-fabric/weft/rdmc"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// Group is a group that Create made. The methods of the rdmc.Group are called on the loop: from callbacks, or by Do.
+type Group struct {
+	*rdmc.Group
+	Ranks []int // the mesh's indexes of the members, by rank
+
+	plan      Plan
+	loop      *loop.Loop
+	addresses [][]verbs.Address // by rank: what the members gave us to connect with
+
+	ready  chan struct{} // closed by Ready
+	ended  chan struct{} // closed when failure is set, on the loop
+	closed chan struct{} // closed by Closed
+
+	abandon sync.Once // freeing without a loop
+
+	// These belong to the loop.
+	failure *rdmc.Failure
+	formed  bool // Create has done its work: Failed and Closed are the program's now
+}
+
+// newGroup makes a group, on the loop.
+func newGroup(l *loop.Loop, domain *verbs.Domain, plan Plan) (*Group, error) {
+	g := &Group{Ranks: plan.Ranks, plan: plan, loop: l, addresses: make([][]verbs.Address, len(plan.Ranks)), ready: make(chan struct{}), ended: make(chan struct{}),
+		closed: make(chan struct{})}
+	config := plan.Config
+	config.Ready, config.Failed, config.Closed = g.becomeReady, g.fail, g.close
+	var err error
+	if g.Group, err = rdmc.New(l, domain, config); err != nil {
+		return nil, err
+	}
+	if plan.Made != nil {
+		plan.Made(g.Group)
+	}
+	return g, nil
+}
+
+// connect begins to connect with all peers.
+func (g *Group) connect() error {
+	for _, rank := range g.Peers() {
+		if err := g.Connect(rank, g.addresses[rank]); err != nil {
+			return err
+		}
+	}
+	g.addresses = nil
+	return nil
+}
+
+// awaitReady waits until the group is ready, or has failed.
+func (g *Group) awaitReady(ctx context.Context) error {
+	if err := await(ctx, g.loop, g.ready, g.ended); err != nil {
+		return fmt.Errorf("group %s did not become ready: %w", g.plan.Name, err)
+	}
+	select {
+	case <-g.ended:
+		return g.failure
+	default:
+		return nil
+	}
+}
+
+func (g *Group) becomeReady() {
+	close(g.ready)
+	if g.plan.Ready != nil {
+		g.plan.Ready()
+	}
+}
+
+// fail keeps a failure until Create is done, or tells it.
+func (g *Group) fail(f *rdmc.Failure) {
+	g.failure = f
+	close(g.ended)
+	if g.formed {
+		g.tellFailure()
+	}
+}
+
+func (g *Group) tellFailure() {
+	if g.failure != nil && g.plan.Failed != nil {
+		g.plan.Failed(g.failure)
+	}
+}
+
+// form hands the group over to the program: from now on it hears of failures, be it of one that was kept.
+func (g *Group) form() error {
+	g.formed = true
+	g.tellFailure()
+	return nil
+}
+
+func (g *Group) close() {
+	close(g.closed)
+	if g.formed && g.plan.Closed != nil {
+		g.plan.Closed()
+	}
+}
+
+// rankOf is the rank of a member of the mesh, or -1.
+func (g *Group) rankOf(member int) int {
+	for rank, index := range g.Ranks {
+		if index == member {
+			return rank
+		}
+	}
+	return -1
+}
+
+// Do has f run on the group's loop, and returns what it returns. It must not be called on the loop. If the context ends first,
+// f will not run any more.
+func (g *Group) Do(ctx context.Context, f func(*rdmc.Group) error) error {
+	return onLoop(ctx, g.loop, func() error { return f(g.Group) })
+}
+
+// Close says goodbye in groups of one loop, all at once, and returns when everything is freed. It must not be called on the loop. A member
+// that closes while others still need it ends the group for them: let all be done first, by a Barrier of the mesh. If the
+// loop has ended, it frees without a word.
+func Close(ctx context.Context, groups []*Group) error {
+	var failed error
+	for few := range slices.Chunk(groups, batch) {
+		err := onLoop(ctx, few[0].loop, func() error { return beginClose(few) })
+		if failed == nil && ended(few[0].loop) == nil {
+			failed = err
+		}
+	}
+	for i, g := range groups {
+		if err := g.endClose(ctx); err != nil {
+			return fmt.Errorf("close group %s, and perhaps %d more: %w", g.plan.Name, len(groups)-i-1, err)
+		}
+	}
+	return failed
+}
+
+func beginClose(groups []*Group) error {
+	var failed error
+	for _, g := range groups {
+		if err := g.Group.Close(); failed == nil {
+			failed = err
+		}
+	}
+	return failed
+}
+
+// endClose waits until everything is freed, and frees it if there is no loop any more.
+func (g *Group) endClose(ctx context.Context) error {
+	err := await(ctx, g.loop, g.closed, nil)
+	if err == nil || ended(g.loop) == nil {
+		return err
+	}
+	g.abandon.Do(g.free)
+	return nil
+}
+
+func (g *Group) free() {
+	select {
+	case <-g.closed:
+	default:
+		g.Discard()
+		close(g.closed)
+	}
+}

@@ -1,0 +1,63 @@
+package rdmc
+
+import "github.com/weft-fabric/weft/verbs"
+
+// Step implements loop.Machine. It is called by the loop only.
+func (g *Group) Step(c *verbs.Completion) {
+	t := tag(c.Tag)
+	g.pumping = true
+	switch kind := t.kind(); kind {
+	case tagArrival:
+		g.stepArrival(t.slot(), c)
+	case tagSent:
+		g.stepSent(t.slot(), c)
+	case tagHeard:
+		g.stepHeard(g.links[t.link()], c)
+	case tagSaid:
+		g.stepSaid(g.links[t.link()], c)
+	case tagLastWord:
+		g.stepLastWord(g.links[t.link()])
+	case tagConnect:
+		g.stepConnected(g.links[t.link()], c)
+	default:
+		g.stepTimer(kind, t)
+	}
+	g.pump()
+	g.pumping = false
+}
+
+func (g *Group) stepTimer(kind tagKind, t tag) {
+	switch kind {
+	case timerStall:
+		g.watch()
+	case timerBroke:
+		g.stepBroke(g.links[t.link()])
+	case timerEnd:
+		g.stepEnd()
+	case timerFailed:
+		g.reportFailure()
+	case timerFree:
+		g.free()
+	}
+}
+
+// wake has the group look for work, at the end of the present Step or in one of its own: callbacks come from Steps only.
+func (g *Group) wake() {
+	if !g.pumping {
+		g.pumping = true
+		g.port.After(0, makeTag(timerPump, 0, 0))
+	}
+}
+
+// pump does whatever can be done now.
+func (g *Group) pump() {
+	if g.state == forming && g.missing == 0 {
+		g.becomeReady()
+	}
+	for again := g.state == ready; again && g.state == ready; again = g.finish() {
+		g.startQueued()
+		g.postReceives()
+		g.giveCredits()
+		g.postSends()
+	}
+}

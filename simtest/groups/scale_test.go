@@ -1,0 +1,33 @@
+package groups
+
+import (
+	"os"
+	"testing"
+)
+
+// More blocks than 16 bits can count, the limit of the original: 65 GiB in blocks of 1 MiB.
+func Test65GiB(t *testing.T) {
+	if testing.Short() {
+		t.Skip("several seconds")
+	}
+	e := experiment{members: 3, size: 65*gib + 1}
+	r := e.run(t)
+	t.Logf("65 GiB to 2: %v, %.3f of what the link needs; %d events in %v", r.last, ratio(r.last, lineTime(e.size, fractus)), r.events, r.wall)
+	if ratio(r.last, lineTime(e.size, fractus)) > 1.1 {
+		t.Errorf("it takes %.3f of what the link needs", ratio(r.last, lineTime(e.size, fractus)))
+	}
+}
+
+// Thousands of members in one group.
+func TestThousandsOfMembers(t *testing.T) {
+	e := experiment{members: 2500, size: 16 * mib}
+	if testing.Short() {
+		e.members = 300
+	}
+	if os.Getenv("WEFT_LONG") != "" {
+		e.size = 256 * mib
+	}
+	r := e.run(t)
+	t.Logf("%d MiB to %d: %v, skew %v; %d events in %v, %.0f a second", e.size/mib, e.members-1, r.last, r.skew(), r.events,
+		r.wall, float64(r.events)/r.wall.Seconds())
+}
