@@ -15,7 +15,8 @@ const (
 	messageBytes = 256 << 20
 	hostMembers  = 4
 	repeats      = 5
-	shortlist    = 6 // of ways that are tried with -quick, and that are tried again before one is chosen
+	quickWays    = 12 // that are tried with -quick
+	shortlist    = 6  // of ways that are tried again before one is chosen
 )
 
 // hostSteps are the contests between processes of one host.
@@ -36,7 +37,7 @@ func hostStep(o options, r *contest.Record, what, peer, provider string, ways []
 		}
 		defer func() { err = errors.Join(err, mpi.Close()) }()
 		if o.quick {
-			ways = ways[:shortlist]
+			ways = ways[:quickWays]
 		}
 		best, err := fastest(mpi, ways)
 		if err != nil {

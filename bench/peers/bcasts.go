@@ -3,7 +3,7 @@ package peers
 import "strconv"
 
 // segments are the sizes that a message is cut into, for the algorithms that cut; 0: not at all.
-var segments = []int{1 << 20, 256 << 10, 4 << 20, 0, 64 << 10}
+var segments = []int{1 << 20, 0, 256 << 10, 4 << 20, 64 << 10}
 
 // BcastsInSharedMemory are the ways of Open MPI between processes of one host: all algorithms of its "tuned" component, with
 // one copy by the kernel (CMA) and with two through shared memory, and its other components. What was fast comes first.
