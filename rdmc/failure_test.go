@@ -200,3 +200,17 @@ func TestTooLittleMemory(t *testing.T) {
 	r.members[0].group.Send(r.members[0].fill(1<<20), 1<<20)
 	r.expectFailure(3, ErrMemory, time.Second)
 }
+
+// A packet that was lost, and is sent again, must not look like a member that has posted no receive: a device sends again for
+// as long as it waits for a peer, which may be longer than Stall.
+func TestReceiversAreGivenTime(t *testing.T) {
+	r := &rig{t: t}
+	r.form(Config{Name: "g", Members: names(2), Stall: time.Millisecond})
+	m := r.members[0]
+	limit := m.device.Limits().PeerTimeout
+	for _, config := range []verbs.QueueConfig{m.group.config.dataConfig(m.queue), m.group.config.controlConfig(m.queue)} {
+		if config.ReceiverWait < limit {
+			t.Errorf("a receiver is given %v, the device a peer %v", config.ReceiverWait, limit)
+		}
+	}
+}

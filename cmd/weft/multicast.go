@@ -43,7 +43,8 @@ links of --rate. On one host all members share its cores and memory, and a copy
 for each is more work than one.
 
 Blocks: unless --block is given a message has 16, of at least 64 KiB and at most
-1 MiB. Times are by the clock that all members of one host read; across hosts by
+1 MiB; between hosts without RDMA at most 32 KiB, or what takes 1.4 ms on links
+of --rate: larger ones wait for each other there. Times are by the clock that all members of one host read; across hosts by
 the root's, when a member's report comes.
 
 With --provider sim the same code runs in the simulator, in virtual time, with
