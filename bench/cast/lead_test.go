@@ -134,6 +134,22 @@ func TestLeadNamesWhoDoesNotCome(t *testing.T) {
 	<-w.ended
 }
 
+// Whoever has come hears the job, however late the others are.
+func TestLeadTellsTheJobAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	early := waitTo(t, context.Background(), tcpEnd(), func(ctx context.Context, session *connect.Session) error {
+		defer cancel()
+		return (&following{ctx: ctx, session: session}).hear()
+	})
+	l := Leader{End: tcpEnd(), Job: someJob(3), Timeout: time.Minute, Addresses: []string{early.address, "unix:@weft-nobody"}}
+	if _, err := l.Lead(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := <-early.ended; err != nil {
+		t.Error(err)
+	}
+}
+
 // A member that nobody waits for in the group, here because the copy goes past it, can fall silent all the same.
 func TestLeadNamesWhoFallsSilent(t *testing.T) {
 	job := someJob(3)
