@@ -74,7 +74,7 @@ func (o *multicastOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.algorithm, "algorithm", "pipeline", "`NAME`: "+strings.Join(algorithmNames(), ", "))
 	f.StringVar(&o.racks, "racks", "", "`LIST` of how many members each rack has: 4,4,8")
 	f.IntVar(&o.stripes, "stripes", 2, "`N` schedules that take turns, to hide latency")
-	f.IntVar(&o.credits, "credits", 2, "`N` receives posted ahead")
+	f.IntVar(&o.credits, "credits", 4, "`N` receives posted ahead")
 	f.BoolVar(&o.offload, "offload", false, "have the NIC relay by itself, if it can")
 	f.IntVar(&o.repeat, "repeat", 0, "`N` runs, after one that warms up if N is above 1 (3; sim: 1)")
 	f.StringVar(&o.wait, "wait", "hybrid", "`HOW` members wait: polling, sleeping, hybrid")
