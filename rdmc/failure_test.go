@@ -133,6 +133,30 @@ func TestLeave(t *testing.T) {
 	}
 }
 
+// Members that are done, and hear that the root has left, end one after the other. Who is still at work, and needs none of
+// them, is not disturbed.
+func TestLeaveDisturbsNobody(t *testing.T) {
+	r := &rig{t: t, memory: 1 << 18}
+	r.change = func(rank int, c *Config) {
+		if rank == 3 {
+			c.Incoming = func(Message) Place { return Place{} }
+		}
+	}
+	r.form(Config{Name: "g", Members: names(4), BlockSize: 1 << 14, Algorithm: schedule.Chain})
+	_, err := r.members[0].group.Send(r.members[0].fill(1<<18), 1<<18)
+	check(t, err)
+	r.pass(time.Second) // members 0 and 1 are done, 2 waits for 3
+	check(t, r.members[0].group.Close())
+	r.members[0].crashed = true
+	r.pass(time.Minute)
+	if done, failed := len(r.members[1].completed), r.members[1].failures; done != 1 || len(failed) != 1 {
+		t.Errorf("member 1 completed %d messages, and heard %v", done, failed)
+	}
+	check(t, r.members[3].group.Provide(0, Place{r.members[3].memory, 0}))
+	r.run("completed", func(m *member) bool { return len(m.completed) == 1 })
+	r.expectFailure(0, ErrLeft, time.Minute)
+}
+
 // A member that leaves in the middle of a message ends the group for those that need it; nobody waits for ever.
 func TestLeaveInTheMiddle(t *testing.T) {
 	for _, members := range []int{2, 4} {

@@ -27,7 +27,7 @@ func (g *Group) postReceive(t *transfer) bool {
 	l := g.linkOf(t.nextReceive.Peer)
 	switch {
 	case l.left:
-		g.fail(l.rank, ErrLeft)
+		g.fail(l.leaver, ErrLeft)
 		return false
 	case l.broken:
 		return false

@@ -39,7 +39,7 @@ func (g *Group) postSend(t *transfer) bool {
 		l, block = g.linkOf(t.nextSend.Peer), t.nextSend.Block
 	}
 	if l.left {
-		g.fail(l.rank, ErrLeft)
+		g.fail(l.leaver, ErrLeft)
 	}
 	if l.left || l.broken || l.credits == 0 {
 		return false

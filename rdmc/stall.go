@@ -29,7 +29,7 @@ func (g *Group) watch() {
 		}
 		l.awaited = false
 		if l.silent++; l.silent > looks {
-			g.fail(l.rank, l.whySilent(g.config.Stall))
+			g.giveUp(l)
 			return
 		}
 		g.ping(l)
@@ -37,12 +37,14 @@ func (g *Group) watch() {
 	g.startWatching()
 }
 
-// whySilent is what has become of a member that gives no sign of life.
-func (l *link) whySilent(stall time.Duration) error {
+// giveUp ends the group because of a member that gives no sign of life: it has failed or, if it is the herald of an idle
+// member, it may have said goodbye.
+func (g *Group) giveUp(l *link) {
 	if l.left {
-		return ErrLeft
+		g.failAlone(l.leaver, ErrLeft)
+		return
 	}
-	return because(ErrSilent, silence(stall))
+	g.fail(l.rank, because(ErrSilent, silence(g.config.Stall)))
 }
 
 func (g *Group) ping(l *link) {
