@@ -33,6 +33,7 @@ type link struct {
 	awaited bool // we wait for the peer: see stall.go
 	silent  int  // looks in a row at which nothing had come
 	left    bool // it said goodbye
+	leaver  int  // because of whom: itself, or the one through whom it heard of messages
 	broken  bool // the data pair is in Error
 	lacking bool // something under way ended with it
 	parting bool // our last word is under way
@@ -163,7 +164,7 @@ func (g *Group) hear(l *link, w word) {
 	case wordFailed:
 		g.hearFailed(l, w)
 	case wordLeft:
-		g.hearLeft(l)
+		g.hearLeft(l, w.value())
 	case wordPing:
 		l.owesPong = true
 		g.speak(l)
@@ -194,10 +195,14 @@ func (g *Group) hearFailed(l *link, w word) {
 }
 
 // hearLeft notes that a member closed its end. That is a failure only when somebody needs it.
-func (g *Group) hearLeft(l *link) {
-	l.left = true
+func (g *Group) hearLeft(l *link, leaver int) {
+	if leaver >= len(g.config.Members) {
+		g.blame(l, "says that member %d has left, and there is none", leaver)
+		return
+	}
+	l.left, l.leaver = true, leaver
 	if l.lacking {
-		g.fail(l.rank, ErrLeft)
+		g.fail(leaver, ErrLeft)
 	}
 }
 

@@ -19,6 +19,7 @@ type Group struct {
 	plan      Plan
 	loop      *loop.Loop
 	addresses [][]verbs.Address // by rank: what the members gave us to connect with
+	turn      int               // when it is connected
 
 	ready  chan struct{} // closed by Ready
 	ended  chan struct{} // closed when failure is set, on the loop
