@@ -127,13 +127,17 @@ func (g *Group) reportFailure() {
 		return
 	}
 	g.releaseAll()
-	if g.config.Failed != nil {
+	if g.state == failed && g.config.Failed != nil {
 		g.config.Failed(g.failure)
 	}
 }
 
 // Close says goodbye, then frees everything, and ends as Config.Closed: until then memory may be touched. It is needed
 // after a failure too. A second Close only returns what the first one met.
+//
+// Messages under way are given up, here and at those that need this member for them, where the group has failed with
+// ErrLeft. Others that are done have about Config.Stall to close too: then the group fails so for those that would hear of
+// the next message through this member, and they tell all; or at once when the next message is sent.
 func (g *Group) Close() error {
 	switch g.state {
 	case forming, ready:
@@ -159,7 +163,8 @@ func (g *Group) free() {
 	}
 }
 
-// Discard frees everything at once, without a word: for programs whose loop no longer runs.
+// Discard frees everything at once, without a word to anybody: for programs whose loop no longer runs. A Store gets its
+// memory back; nothing else is called.
 func (g *Group) Discard() {
 	if g.state == closed {
 		return
@@ -173,6 +178,7 @@ func (g *Group) Discard() {
 			g.note(l.control.Close())
 		}
 	}
+	g.releaseAll()
 	g.note(g.buffers.close())
 	g.port.Remove()
 }

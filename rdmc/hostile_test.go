@@ -116,7 +116,7 @@ func TestFailedWord(t *testing.T) {
 		for _, rank := range []int{Unknown, 0, 1, schedule.MaxMembers - 1} {
 			w := failedWord(&Failure{Rank: rank, Cause: because(cause, errors.New("so"))})
 			gotRank, got, ok := w.failed(schedule.MaxMembers)
-			if !ok || gotRank != rank || got != cause || w.kind() != wordFailed {
+			if !ok || gotRank != rank || !errors.Is(got, cause) || w.kind() != wordFailed {
 				t.Errorf("%v of %d came as %v of %d (%t)", cause, rank, got, gotRank, ok)
 			}
 		}

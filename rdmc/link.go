@@ -3,6 +3,7 @@ package rdmc
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -48,12 +49,18 @@ func (c *Config) controlReceives() int { return c.Credits + 1 + moreWords }
 
 func (c *Config) dataConfig(queue *verbs.CompletionQueue) verbs.QueueConfig {
 	return verbs.QueueConfig{Completions: queue, SendDepth: c.Sends, ReceiveDepth: c.Credits + 1, MaxSpans: 2,
-		ReceiverWait: c.Stall}
+		ReceiverWait: c.receiverWait(queue)}
 }
 
 func (c *Config) controlConfig(queue *verbs.CompletionQueue) verbs.QueueConfig {
 	return verbs.QueueConfig{Completions: queue, SendDepth: controlSends, ReceiveDepth: c.controlReceives(), MaxSpans: 1,
-		ReceiverWait: c.Stall}
+		ReceiverWait: c.receiverWait(queue)}
+}
+
+// receiverWait is long: what is sent finds a receive, so only a packet that was lost, and is sent again, can look as if there
+// were none. A device sends it again for as long as it waits for a peer.
+func (c *Config) receiverWait(queue *verbs.CompletionQueue) time.Duration {
+	return c.Stall + queue.Device().Limits().PeerTimeout
 }
 
 // linkRoom is how many completions a link reserves.

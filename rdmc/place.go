@@ -82,7 +82,7 @@ func (g *Group) Provide(number uint64, place Place) error {
 		return g.refuse("provide", ErrEnded)
 	}
 	t := g.underWay(number)
-	if t == nil || t.placed {
+	if t == nil || t.placed || g.config.Store != nil {
 		return g.config.wrong("provide: message %d does not wait for memory", number)
 	}
 	if err := g.config.fits(place, t.Message); err != nil {
@@ -104,8 +104,12 @@ func (c *Config) fits(place Place, m Message) error {
 	return nil
 }
 
-// placeAt takes the memory that Incoming gave.
-func (g *Group) placeAt(t *transfer, place Place) {
+// askForPlace asks Incoming for memory. It may have called Provide, or Close.
+func (g *Group) askForPlace(t *transfer) {
+	place := g.config.Incoming(t.Message)
+	if place.Memory == nil || t.placed || g.state.over() {
+		return
+	}
 	if err := g.config.fits(place, t.Message); err != nil {
 		g.fail(g.config.Self, because(ErrMemory, err))
 		return
@@ -143,8 +147,8 @@ func (b *buffers) copyTo(place Place, offset uint64, arrival, n int) {
 	}
 }
 
-// Keep keeps the buffer of a message of one block, beyond the Completed from which it is called, until Release. Messages
-// that do not lie in a buffer of the group's need no Keep.
+// Keep keeps the buffer of a message of one block, beyond the Completed from which it is called, until Release or Closed.
+// Messages that do not lie in a buffer of the group's need no Keep.
 func (g *Group) Keep(number uint64) {
 	if t := g.delivering; t != nil && t.Number == number && t.arrival >= 0 && !t.kept {
 		t.kept = true

@@ -1,6 +1,7 @@
 package rdmc
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"testing"
@@ -38,6 +39,7 @@ type member struct {
 	completed []Delivery
 	contents  [][]byte // of completed
 	failures  []*Failure
+	quiet     []byte // the memory when Failed was called
 	closed    int
 	late      []string // calls that came after the last one
 	crashed   bool
@@ -130,7 +132,13 @@ func (m *member) open(t testing.TB, device driver.Device, config Config, memory 
 
 // listen sets the callbacks that are not set.
 func (m *member) listen(c *Config) {
-	c.Ready = func() { m.call("Ready"); m.ready++ }
+	ready := c.Ready
+	c.Ready = func() {
+		m.call("Ready")
+		if m.ready++; ready != nil {
+			ready()
+		}
+	}
 	if c.Incoming == nil {
 		c.Incoming = func(msg Message) Place {
 			m.call("Incoming")
@@ -149,7 +157,13 @@ func (m *member) listen(c *Config) {
 			completed(d)
 		}
 	}
-	c.Failed = func(f *Failure) { m.call("Failed"); m.failures = append(m.failures, f) }
+	c.Failed = func(f *Failure) {
+		m.call("Failed")
+		m.failures = append(m.failures, f)
+		if m.memory != nil {
+			m.quiet = bytes.Clone(m.memory.Bytes())
+		}
+	}
 	c.Closed = func() { m.call("Closed"); m.closed++ }
 }
 

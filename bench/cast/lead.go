@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -39,7 +40,7 @@ func (l *Leader) Lead(ctx context.Context) (report *Report, err error) {
 	if err := l.Job.Validate(); err != nil {
 		return nil, err
 	}
-	for _, step := range []func() error{g.call, g.tellJob, g.gather, g.openLane, g.runs} {
+	for _, step := range []func() error{g.call, g.gather, g.openLane, g.runs} {
 		err := step()
 		if ctx.Err() != nil {
 			err = ctx.Err() // whatever else that has led to
@@ -60,14 +61,15 @@ func (g *leading) end(failed error) error {
 	return g.close(failed)
 }
 
-// call calls all members, and waits until all have come.
+// call calls all members, and waits until all have come. Each is told the job at once: the last may come much later.
 func (g *leading) call() error {
+	g.host, _ = os.Hostname() // without a name it has none
 	for i, address := range g.Addresses {
 		g.peers = append(g.peers, &peer{rank: i + 1, name: g.Job.Members[i+1], address: address})
 	}
 	ctx, cancel := context.WithTimeout(g.ctx, g.Timeout)
 	defer cancel()
-	g.each(func(p *peer) { p.runDial(ctx, g.member.Options) })
+	g.each(func(p *peer) { p.runCall(ctx, g.member.Options, g.Job) })
 	return g.absent()
 }
 
@@ -86,16 +88,6 @@ func (g *leading) absent() error {
 		}
 	}
 	return oneLine(missing)
-}
-
-// tellJob tells everybody the job.
-func (g *leading) tellJob() error {
-	g.host, _ = os.Hostname() // without a name it has none
-	err := g.swap("job", func(p *peer) word { return word{Job: g.Job, Rank: p.rank} })
-	for _, p := range g.peers {
-		p.host, p.clock = p.heard.Host, p.heard.Clock
-	}
-	return err
 }
 
 // gather has all members meet each other.
@@ -138,7 +130,7 @@ func (g *leading) openLane() (err error) {
 		if err = g.tryLane(lane); err == nil {
 			break
 		}
-		if g.ctx.Err() != nil || i == len(lanes)-1 {
+		if g.ctx.Err() != nil || g.lost() || i == len(lanes)-1 {
 			return fmt.Errorf("%s: %w", lane, err)
 		}
 		g.Watch.passed(fmt.Sprintf("%s: %v; trying %s", lane, err, lanes[i+1]))
@@ -165,6 +157,11 @@ func (g *leading) tryLane(lane string) error {
 	mine := g.open(lane, g.way())
 	g.report = newReport(g.Job, lane, g.clock())
 	return g.agree("opened", mine)
+}
+
+// lost reports whether a member is gone: then no other lane will do.
+func (g *leading) lost() bool {
+	return slices.ContainsFunc(g.peers, func(p *peer) bool { return p.err != nil })
 }
 
 // clock is the one by which runs are timed.

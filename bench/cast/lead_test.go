@@ -46,6 +46,12 @@ type waiter struct {
 // wait has a follower wait for one root.
 func wait(t *testing.T, ctx context.Context, end End) waiter {
 	t.Helper()
+	return waitTo(t, ctx, end, (&Follower{End: end}).Follow)
+}
+
+// waitTo has somebody wait for a root to do something with it.
+func waitTo(t *testing.T, ctx context.Context, end End, follow func(context.Context, *connect.Session) error) waiter {
+	t.Helper()
 	address := fmt.Sprintf("unix:@weft-cast-test-%d-%d", os.Getpid(), sockets.Add(1))
 	listener, err := connect.Listen(ctx, address, end.Options)
 	if err != nil {
@@ -59,7 +65,7 @@ func wait(t *testing.T, ctx context.Context, end End) waiter {
 			w.ended <- err
 			return
 		}
-		err = (&Follower{End: end}).Follow(ctx, session)
+		err = follow(ctx, session)
 		session.CloseWith(err)
 		w.ended <- err
 	}()
@@ -120,12 +126,51 @@ func TestLeadNamesWhoDoesNotCome(t *testing.T) {
 	job := someJob(3)
 	ctx, cancel := context.WithCancel(context.Background())
 	w := wait(t, ctx, tcpEnd())
-	l := Leader{End: tcpEnd(), Job: job, Timeout: 300 * time.Millisecond, Addresses: []string{w.address, "unix:@weft-nobody"}}
-	if _, err := l.Lead(ctx); err == nil || !strings.Contains(err.Error(), "member 2 (mc) did not come within 300ms") || strings.Contains(err.Error(), "member 1") {
+	l := Leader{End: tcpEnd(), Job: job, Timeout: 2 * time.Second, Addresses: []string{w.address, "unix:@weft-nobody"}}
+	if _, err := l.Lead(ctx); err == nil || !strings.Contains(err.Error(), "member 2 (mc) did not ") || strings.Contains(err.Error(), "member 1") {
 		t.Error(err)
 	}
 	cancel()
 	<-w.ended
+}
+
+// Whoever has come hears the job, however late the others are.
+func TestLeadTellsTheJobAtOnce(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	early := waitTo(t, context.Background(), tcpEnd(), func(ctx context.Context, session *connect.Session) error {
+		defer cancel()
+		return (&following{ctx: ctx, session: session}).hear()
+	})
+	l := Leader{End: tcpEnd(), Job: someJob(3), Timeout: time.Minute, Addresses: []string{early.address, "unix:@weft-nobody"}}
+	if _, err := l.Lead(ctx); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+	if err := <-early.ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// A member that nobody waits for in the group, here because the copy goes past it, can fall silent all the same.
+func TestLeadNamesWhoFallsSilent(t *testing.T) {
+	job := someJob(3)
+	job.Timeout = time.Second
+	other := wait(t, context.Background(), tcpEnd())
+	silent := waitTo(t, context.Background(), tcpEnd(), func(ctx context.Context, session *connect.Session) (err error) {
+		g := &following{member: member{End: tcpEnd()}, ctx: ctx, session: session}
+		for _, step := range []func() error{g.hear, g.join, g.openLane} {
+			err = errors.Join(err, step())
+		}
+		_, failed := g.say("ready", word{}, nil)
+		other.ended <- <-other.ended // by then the root has given up
+		return errors.Join(err, failed, g.close(nil))
+	})
+	l := Leader{End: tcpEnd(), Job: job, Timeout: 20 * time.Second, Addresses: []string{other.address, silent.address}}
+	if _, err := l.Lead(context.Background()); err == nil || err.Error() != "member 2 (mc) gave no sign of life" {
+		t.Error(err)
+	}
+	if err := <-silent.ended; err != nil {
+		t.Error(err)
+	}
 }
 
 // A member that leaves in the middle is named by the root and by every other.
@@ -182,5 +227,32 @@ func TestLeadNoticesWrongContents(t *testing.T) {
 	c.delivery.Size--
 	if err := n.check(c, 0); err == nil || !strings.Contains(err.Error(), "1048575 bytes came, and 1048576 were sent") {
 		t.Error(err)
+	}
+}
+
+// Runs are timed by the members' own clocks only if all of them read the same.
+func TestWhichClock(t *testing.T) {
+	same, other := &peer{clock: clockName()}, &peer{clock: "of another host"}
+	for _, c := range []struct {
+		peers []*peer
+		want  string
+	}{
+		{[]*peer{same, same}, ClockHost},
+		{[]*peer{same, other}, ClockRoot},
+		{[]*peer{{}}, ClockRoot},
+	} {
+		if got := (&leading{peers: c.peers}).clock(); got != c.want {
+			t.Errorf("timed by %s", got)
+		}
+	}
+}
+
+// A job that does not fit is refused before it takes memory from others.
+func TestTooLarge(t *testing.T) {
+	job := someJob(3)
+	job.Size = MaxSize
+	_, ended, err := lead(t, job, Watch{}, tcpEnd(), tcpEnd())
+	if want := "does not fit: "; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(ended[0].Error(), want) {
+		t.Errorf("%v; %v", err, ended)
 	}
 }

@@ -45,7 +45,7 @@ func (m *member) open(lane string, session *connect.Session) (err error) {
 		m.device = nil
 		return err
 	}
-	if err := enoughMemory(m.job.Size); err != nil {
+	if err := enoughMemory(m.job); err != nil {
 		return err
 	}
 	if m.node, err = newNode(m.job, m.rank, m.device, false, hostClock); err != nil {

@@ -25,9 +25,12 @@ func FreeMemory() uint64 {
 }
 
 // enoughMemory says early what would otherwise end with the kernel killing something.
-func enoughMemory(size uint64) error {
-	if free := FreeMemory(); free > 0 && size > free {
-		return fmt.Errorf("a message of %v does not fit: %v of memory are free here", units.Size(size), units.Size(free>>20<<20))
+func enoughMemory(job *Job) error {
+	const buffers = 8 // of a block each, of both groups
+	need := job.Size + buffers*uint64(job.Block)
+	if free := FreeMemory(); free > 0 && need > free {
+		return fmt.Errorf("a message of %v in blocks of %v does not fit: %v of memory are free here", units.Size(job.Size),
+			units.Size(job.Block), units.Size(free>>20<<20))
 	}
 	return nil
 }

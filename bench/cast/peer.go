@@ -26,10 +26,13 @@ type peer struct {
 
 func (p *peer) String() string { return fmt.Sprintf("member %d (%s)", p.rank, p.name) }
 
-// runDial calls the member, which may not be there yet. It ends with the context.
-func (p *peer) runDial(ctx context.Context, options connect.Options) {
+// runCall calls the member, which may not be there yet, and tells it the job. It ends with the context.
+func (p *peer) runCall(ctx context.Context, options connect.Options, job *Job) {
 	options.Wait = true
-	p.session, p.err = connect.Dial(ctx, p.address, options)
+	if p.session, p.err = connect.Dial(ctx, p.address, options); p.err == nil {
+		p.runSwap(ctx, "job", word{Job: job, Rank: p.rank}, stepTime)
+		p.host, p.clock = p.heard.Host, p.heard.Clock
+	}
 }
 
 // runSwap has one step with the member. It ends with the context, or when the member answers or dies.
@@ -60,7 +63,7 @@ func (g *leading) each(do func(*peer)) {
 // patience is how long a member may take for a step that is no transfer, such as to touch memory or to check it.
 func (g *leading) patience() time.Duration {
 	const slow = 100_000_000 // bytes a second
-	return stepTime + time.Duration(g.Job.Size/slow)*time.Second
+	return stepTime + time.Duration(g.Job.Size/slow)*time.Second + time.Duration(len(g.peers))*crowdTime
 }
 
 // silent is to say nothing.

@@ -89,11 +89,18 @@ func (g *leading) transfer(group int) (start int64, c completion, err error) {
 	if start, err = g.submit(waiting, group); err == nil {
 		c, err = g.await(waiting)
 	}
-	if err != nil {
-		defer time.AfterFunc(failedTime, stopHearing).Stop()
-	}
+	defer time.AfterFunc(g.rest(time.Duration(c.at-start), err), stopHearing).Stop()
 	<-heard
 	return start, c, g.verdict(err)
+}
+
+// rest is how long members may still take when the root is done: it has passed everything on, but others may have to pass it
+// on further. The group watches only over those that somebody waits for, and nobody waits for the last ones.
+func (g *leading) rest(took time.Duration, failed error) time.Duration {
+	if failed != nil {
+		return failedTime
+	}
+	return g.Job.Timeout + failedTime + 4*took
 }
 
 // runHear hears from all members that they have the message. When one has failed the group fails too; if it does not, give
@@ -102,6 +109,9 @@ func (g *leading) runHear(ctx context.Context, giveUp context.CancelCauseFunc, h
 	defer close(heard)
 	g.each(func(p *peer) {
 		p.runSwap(ctx, "done", word{}, messageTime)
+		if errors.Is(p.err, errInterrupted) && g.ctx.Err() == nil {
+			p.err = errSilent // it was not worth waiting for any longer
+		}
 		if p.failed() {
 			time.AfterFunc(g.Job.Timeout+failedTime, func() { giveUp(errors.New("a member has failed")) })
 		}

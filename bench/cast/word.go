@@ -23,6 +23,7 @@ const (
 	stepTime    = 15 * time.Second
 	messageTime = 1000 * time.Hour
 	failedTime  = 2 * time.Second
+	crowdTime   = 100 * time.Millisecond // more for each member, because all of them may share a few cores
 )
 
 // word is what a member says in a step. The package's documentation says which step has which fields.

@@ -68,7 +68,7 @@ func (s *multicastSettings) leadChildren(outer context.Context, show *castShow) 
 	}
 	show.formed = func() { family.formed.Store(true) }
 	err = s.lead(ctx, show, addresses)
-	if ctx.Err() != nil && outer.Err() == nil {
+	if errors.Is(err, context.Canceled) && outer.Err() == nil {
 		return context.Cause(ctx) // a child has ended by itself, and that is why the root has given up
 	}
 	return err

@@ -16,7 +16,7 @@ import (
 // endless are arguments of a multicast that goes on until something happens.
 var endless = strings.Fields("multicast --local 4 --size 4MB --repeat 10000 --json --quiet")
 
-// family waits until a command has so many children, and returns them.
+// childrenWhenBorn waits until a command has so many children, and returns them.
 func childrenWhenBorn(t *testing.T, cmd *exec.Cmd, n int) []int {
 	t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(time.Millisecond) {

@@ -41,7 +41,7 @@ func (p *castProgress) line(gone time.Duration) string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.runs == 0 {
-		return fmt.Sprintf("waiting for %d members, %v", p.members, gone)
+		return fmt.Sprintf("bringing %d members together, %v", p.members, gone)
 	}
 	what := "one copy"
 	if p.run >= 0 {

@@ -15,7 +15,6 @@ import (
 
 	"github.com/weft-fabric/weft/bench/cast"
 	"github.com/weft-fabric/weft/connect"
-	"github.com/weft-fabric/weft/connect/mesh"
 	"github.com/weft-fabric/weft/internal/units"
 )
 
@@ -135,6 +134,10 @@ func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (er
 	if err := o.fillMembers(s); err != nil {
 		return err
 	}
+	if o.block == "auto" {
+		apart := s.provider.lane != "ibv" && !s.simulated && !allStay(s.members)
+		j.Block = cast.AutoBlock(j.Size, cast.MostBlock(j.Rate, apart))
+	}
 	if j.Racks, err = parseRacks(o.racks); err != nil {
 		return fmt.Errorf("--racks %q: %w", o.racks, err)
 	}
@@ -162,7 +165,7 @@ func (o *multicastOptions) fillSizes(s *multicastSettings) error {
 	if err != nil {
 		return fmt.Errorf("--size: %w", err)
 	}
-	s.job.Size, s.job.Block = uint64(size), cast.AutoBlock(uint64(size))
+	s.job.Size = uint64(size)
 	if o.block != "auto" {
 		block, err := units.ParseSize(o.block)
 		if err != nil || block > cast.MaxBlock {
@@ -198,9 +201,12 @@ func (o *multicastOptions) fillMembers(s *multicastSettings) error {
 			s.members = append(s.members, address)
 		}
 		s.job.Members = append(s.job.Members, s.members...)
+		if n := len(s.job.Members); n > cast.MaxProcesses {
+			return fmt.Errorf("--members: with the root they are %d: a group has up to %d", n, cast.MaxProcesses)
+		}
 		return nil
-	case s.simulated && (o.local < 2 || o.local > cast.MaxMembers), !s.simulated && (o.local < 2 || o.local > mesh.MaxMembers):
-		return fmt.Errorf("--local %d: a group has 2 to %d members, and in the simulator up to %d", o.local, mesh.MaxMembers, cast.MaxMembers)
+	case o.local < 2 || o.local > cast.MaxMembers, o.local > cast.MaxProcesses && !s.simulated:
+		return fmt.Errorf("--local %d: a group has 2 to %d members, and in the simulator up to %d", o.local, cast.MaxProcesses, cast.MaxMembers)
 	}
 	for i := 1; i < o.local; i++ {
 		s.job.Members = append(s.job.Members, fmt.Sprint("node", i))
@@ -212,6 +218,10 @@ func (o *multicastOptions) fillMembers(s *multicastSettings) error {
 func staysHere(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return strings.HasPrefix(address, "unix:") || err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
+}
+
+func allStay(addresses []string) bool {
+	return !slices.ContainsFunc(addresses, func(address string) bool { return !staysHere(address) })
 }
 
 // checkMemory says early what would otherwise end with the kernel killing something.

@@ -44,6 +44,7 @@ func (s *multicastSettings) shown(ctx context.Context, work func(context.Context
 	show.progress = newProgress(s.errs, s.mute, show.far.line)
 	show.far.expect(&s.job)
 	show.progress.start()
+	defer context.AfterFunc(ctx, show.progress.giveWay)()
 	err := work(ctx, show)
 	show.progress.stop()
 	return isUsage(errors.Join(err, show.finish(err)))

@@ -3,11 +3,13 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/bench/cast"
 )
@@ -16,7 +18,7 @@ import (
 func TestMulticastUsage(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"", "who are the members? Say --local N"},
-		{"--local 1", "--local 1: a group has 2 to 4096 members"},
+		{"--local 1", "--local 1: a group has 2 to 1024 members"},
 		{"--local 5000", "--local 5000: a group has"},
 		{"--local 2000000 --provider sim", "--local 2000000: a group has"},
 		{"--local x", `invalid argument "x" for "--local"`},
@@ -26,12 +28,14 @@ func TestMulticastUsage(t *testing.T) {
 		{"--serve 127.0.0.1 --size 1MB", "--size is said by the root, not with --serve"},
 		{"--serve 127.0.0.1 extra", `multicast takes no argument "127.0.0.1"`},
 		{"--serve 0.0.0.0", "other hosts could reach it, and nothing is encrypted: add --plain"},
+		{"--serve :7471", "--serve :7471: other hosts could reach it, and nothing is encrypted: add --plain"},
 		{"--serve nowhere:x", "is no address"},
 		{"--local 4 extra", `multicast takes no argument "extra"`},
 		{"--local 4 --keep", "--keep is for --serve"},
 		{"--members 10.0.0.1", "10.0.0.1:7471 is beyond this host, and nothing is encrypted: add --plain"},
 		{"--members host", "host:7471 is beyond this host"},
 		{"--members 127.0.0.1,127.0.0.1", "one is empty, or named twice"},
+		{"--members 127.0.0.1:1" + manyPorts(), "--members: with the root they are 1025"},
 		{"--members 127.0.0.1,", "one is empty, or named twice"},
 		{"--members 127.0.0.1 --provider sim", "provider sim is within one process: it needs --local N"},
 		{"--local 4 --provider inproc", `--provider "inproc": there are auto, shm, ibv, tcp, sim`},
@@ -63,6 +67,15 @@ func TestMulticastUsage(t *testing.T) {
 	}
 }
 
+// manyPorts are more members than there can be.
+func manyPorts() string {
+	var list strings.Builder
+	for port := 2; port <= cast.MaxProcesses; port++ {
+		fmt.Fprintf(&list, ",127.0.0.1:%d", port)
+	}
+	return list.String()
+}
+
 // The simulator shows groups of any shape, and says that it is one. Nothing is wider than a terminal.
 func TestMulticastSimulated(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
@@ -74,7 +87,7 @@ func TestMulticastSimulated(t *testing.T) {
 		{"--local 8 --size 10MB --offload --repeat 2", "median"},
 		{"--local 3 --size 1MB -v", "member 2 (node2)"},
 	} {
-		status, out, errs := weft(append([]string{"multicast", "--provider", "sim"}, strings.Fields(c.args)...)...)
+		status, out, errs := weft(append([]string{"multicast", "--quiet", "--provider", "sim"}, strings.Fields(c.args)...)...)
 		if status != 0 || errs != "" || !strings.Contains(out, c.says) || !strings.Contains(out, "verified") || !strings.Contains(out, "simulated") {
 			t.Errorf("%s: status %d; want %q\n%s%s", c.args, status, c.says, out, errs)
 		}
@@ -92,7 +105,7 @@ func narrow(t *testing.T, out string) {
 }
 
 func TestMulticastSpeaksJSON(t *testing.T) {
-	status, out, errs := weft(strings.Fields("multicast --local 3 --provider sim --size 100kB --repeat 2 --json")...)
+	status, out, errs := weft(strings.Fields("multicast --local 3 --provider sim --size 100kB --repeat 2 --json --quiet")...)
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d, %s", status, errs)
 	}
@@ -120,7 +133,7 @@ func TestMulticastLocal(t *testing.T) {
 		{"tcp", "--local 4 --size 3MB --repeat 2"},
 		{"tcp", "--local 6 --size 1MB --algorithm circulant --repeat 1"},
 	} {
-		status, out, errs := weft(append([]string{"multicast", "--json", "--provider", c.lane}, strings.Fields(c.args)...)...)
+		status, out, errs := weft(append([]string{"multicast", "--json", "--quiet", "--provider", c.lane}, strings.Fields(c.args)...)...)
 		var r castReport
 		if err := json.Unmarshal([]byte(out), &r); status != 0 || errs != "" || err != nil {
 			t.Fatalf("%s: status %d, %v, %s%s", c.args, status, err, out, errs)
@@ -138,7 +151,7 @@ func TestMulticastLocal(t *testing.T) {
 
 func TestMulticastTable(t *testing.T) {
 	t.Setenv(asCommand, "1")
-	status, out, errs := weft(strings.Fields("multicast --local 3 --provider shm --size 1MB")...)
+	status, out, errs := weft(strings.Fields("multicast --local 3 --provider shm --size 1MB --quiet")...)
 	if status != 0 || errs != "" || strings.Count(out, "verified") != 4 || !strings.Contains(out, "one copy, to member 1 alone") {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
@@ -147,8 +160,8 @@ func TestMulticastTable(t *testing.T) {
 
 // A member that does not come is named, when the time is up.
 func TestMulticastMissing(t *testing.T) {
-	status, _, errs := weft(strings.Fields("multicast --members unix:@weft-nobody,unix:@weft-none --timeout 200ms")...)
-	if status != exitFailed || !strings.Contains(errs, "member 1 (unix:@weft-nobody) did not come within 200ms") || !strings.Contains(errs, "member 2 (unix:@weft-none)") {
+	status, _, errs := weft(strings.Fields("multicast --members unix:@weft-nobody,unix:@weft-none --timeout 1s --quiet")...)
+	if status != exitFailed || !strings.Contains(errs, "member 1 (unix:@weft-nobody) did not ") || !strings.Contains(errs, "member 2 (unix:@weft-none) did not ") {
 		t.Errorf("status %d, %s", status, errs)
 	}
 }
@@ -159,5 +172,28 @@ func TestMulticastOutputThatCannotBeWritten(t *testing.T) {
 		if status := run(context.Background(), strings.Fields(args), brokenPipe{}, &errs); status != exitFailed || !strings.Contains(errs.String(), "broken pipe") {
 			t.Errorf("%s: status %d, %s", args, status, &errs)
 		}
+	}
+}
+
+func TestMulticastProgress(t *testing.T) {
+	p := &castProgress{}
+	p.expect(&cast.Job{Size: 1e9, Block: 1 << 20, Members: make([]string, 8)})
+	if got := p.line(3 * time.Second); got != "bringing 8 members together, 3s" {
+		t.Error(got)
+	}
+	p.begin(-1, 4, func() int { return 0 })
+	if got := p.line(3 * time.Second); got != "one copy [                        ] 0 % of 1 GB, 3s" {
+		t.Error(got)
+	}
+	p.begin(1, 4, func() int { return 477 })
+	line := p.line(time.Minute)
+	if line != "run 2 of 4 [============            ] 50 % of 1 GB, 1m0s" {
+		t.Error(line)
+	}
+	if got := fitting(line, 20); got != "run 2 of 4 [=======" {
+		t.Errorf("%q", got)
+	}
+	if fitting(line, 0) != line || fitting(line, 80) != line {
+		t.Error("it was cut for no reason")
 	}
 }

@@ -198,5 +198,5 @@ func atMostOne(cmd *cobra.Command, flags []string) error {
 // beyondHost reports whether other hosts can reach an address. Names are left to package connect.
 func beyondHost(address string) bool {
 	at, err := netip.ParseAddrPort(address)
-	return err == nil && !at.Addr().IsLoopback()
+	return err == nil && !at.Addr().IsLoopback() || strings.HasPrefix(address, ":") // all of this host's
 }

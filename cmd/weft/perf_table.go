@@ -105,6 +105,7 @@ func (m *meter) run(ctx context.Context, side perftest.Side, plan perftest.Plan)
 	m.far.begin(-1, perftest.Run{})
 	m.progress.start()
 	defer m.progress.stop()
+	defer context.AfterFunc(ctx, m.progress.giveWay)()
 	client := perftest.Client{Side: side, Plan: plan, Cut: m.cut, Begin: m.begin, Report: m.add}
 	return client.Run(ctx)
 }

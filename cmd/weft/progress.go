@@ -32,6 +32,7 @@ type progress struct {
 
 	mu    sync.Mutex
 	shown bool // a line stands on the terminal
+	over  bool // there is nothing to show any more
 }
 
 func newProgress(out io.Writer, mute bool, line func(time.Duration) string) *progress {
@@ -85,13 +86,39 @@ func (p *progress) show() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	line := p.line(time.Since(p.started).Round(time.Second))
-	if !p.terminal {
+	switch {
+	case p.over:
+	case p.terminal:
+		fmt.Fprintf(p.out, "\r\x1b[K%s", fitting(line, width(p.out)))
+		p.shown = true
+	default:
 		fmt.Fprintln(p.out, line)
-		return
 	}
-	fmt.Fprintf(p.out, "\r\x1b[K%s", line)
-	p.shown = true
 }
+
+// width is how many columns a terminal has, or 0 if that is not known.
+func width(out io.Writer) int {
+	file, ok := out.(*os.File)
+	if !ok {
+		return 0
+	}
+	size, err := unix.IoctlGetWinsize(int(file.Fd()), unix.TIOCGWINSZ)
+	if err != nil {
+		return 0
+	}
+	return int(size.Col)
+}
+
+// fitting cuts a line so that it can be written over: one that is wider than the terminal would take two.
+func fitting(line string, columns int) string {
+	if runes := []rune(line); columns > 0 && len(runes) >= columns {
+		return string(runes[:columns-1])
+	}
+	return line
+}
+
+// giveWay takes the line away for good: what comes now is the end.
+func (p *progress) giveWay() { p.hide(func() { p.over = true }) }
 
 // hide takes the line away while print writes to the same terminal.
 func (p *progress) hide(print func()) {

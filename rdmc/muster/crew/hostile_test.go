@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"testing"
-	"time"
 )
 
 // hostile is the index of the member that lies.
@@ -13,10 +12,13 @@ const hostile = 3
 // A member that breaks the protocol ends the groups that it is in, which name it. Others of the same processes go on, also
 // those in which it behaves.
 func TestHostile(t *testing.T) {
+	takesSeconds(t)
 	t.Parallel()
 	onLanesAtOnce(t, func(t *testing.T, lane string) {
 		c := newCrew(t, lane, 4, func(i int, open *order) { open.Hostile = i == hostile })
-		c.betray(lyingGroups(func(name string) bool { return name != boldest }))
+		c.betray(lyingGroups(lane, func(name string) bool {
+			return name != boldest && (inMachine(lane, 0, 1) == 1 || slices.Contains(favourites, name))
+		}))
 		g := groupOrder{Name: "with it", Ranks: []int{hostile, 2, 1, 0}, BlockSize: blockSize}
 		c.create(g)
 		c.send(g, sizes...)
@@ -28,10 +30,13 @@ func TestHostile(t *testing.T) {
 func TestHostileWithoutCredit(t *testing.T) {
 	onLanes(t, func(t *testing.T, lane string) {
 		c := newCrew(t, lane, 4, func(i int, open *order) { open.Hostile = i == hostile })
-		c.betray(lyingGroups(func(name string) bool { return name == boldest })[1:])
+		c.betray(lyingGroups(lane, func(name string) bool { return name == boldest })[1:])
 		c.kill(hostile)
 	})
 }
+
+// favourites are the lies that are told in virtual machines.
+var favourites = []string{"another block", "too short", "much too long", "an absurd size", "endless credits", "bytes for words", "silence"}
 
 // boldest is the lie for which the liar posts more than package verbs knows of.
 const boldest = "blocks twice"
@@ -54,12 +59,15 @@ func (c *crew) betray(groups []groupOrder) {
 }
 
 // lyingGroups has a group for each lie, told by one that passes blocks on, and one in which the root tells it.
-func lyingGroups(some func(name string) bool) (groups []groupOrder) {
+func lyingGroups(lane string, some func(name string) bool) (groups []groupOrder) {
 	for _, name := range slices.Sorted(maps.Keys(lies)) {
 		if !some(name) {
 			continue
 		}
-		g := groupOrder{Name: name, Lie: name, Ranks: []int{0, hostile, 1, 2}, BlockSize: blockSize, Stall: 2 * time.Second}
+		g := groupOrder{Name: name, Lie: name, Ranks: []int{0, hostile, 1, 2}, BlockSize: blockSize}
+		if name == "silence" {
+			g.Stall = briefly(lane)
+		}
 		groups = append(groups, g)
 		if lies[name].byRoot {
 			g.Name, g.Ranks = name+", the root", []int{hostile, 0, 1, 2}

@@ -56,6 +56,14 @@ func onLanesAtOnce(t *testing.T, test func(t *testing.T, lane string)) {
 	})
 }
 
+// inMachine is how much of something is tried: little in a virtual machine, which is slow, unless there is time.
+func inMachine(lane string, little, much int) int {
+	if lane == "ibv" && !isLong() {
+		return little
+	}
+	return much
+}
+
 // isLong reports whether the long variants are asked for.
 func isLong() bool { return os.Getenv("WEFT_LONG") != "" }
 

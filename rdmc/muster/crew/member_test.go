@@ -16,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/connect/mesh"
 	"github.com/weft-fabric/weft/internal/leak"
 	"github.com/weft-fabric/weft/loop"
+	"github.com/weft-fabric/weft/rdmc/muster"
 	"github.com/weft-fabric/weft/verbs"
 	"github.com/weft-fabric/weft/verbs/driver"
 )
@@ -34,6 +35,7 @@ type member struct {
 	liar   *liar
 	fuse   fuse
 	squads map[string]*squad
+	failed []*muster.Group // those that others finish for
 }
 
 // serve obeys orders until the input ends.
@@ -96,8 +98,12 @@ func (m *member) obey(o order) error {
 		return m.regroup(ctx, o.Dead)
 	case "finish":
 		return m.finish(ctx, o.Groups)
+	case "bury":
+		return m.bury(ctx)
 	case "close":
 		return m.close(ctx, o.Group)
+	case "barrier":
+		return m.mesh.Barrier(ctx, "barrier")
 	case "leave":
 		return m.leave(ctx)
 	}
@@ -172,7 +178,7 @@ func (m *member) regroup(ctx context.Context, dead []int) error {
 
 // leave gives everything back, and looks whether that was all.
 func (m *member) leave(ctx context.Context) error {
-	var failed error
+	failed := m.bury(ctx)
 	for _, s := range m.squads {
 		failed = errors.Join(failed, s.free(ctx))
 	}

@@ -45,7 +45,6 @@ func (m *member) muster(ctx context.Context, squads []*squad, plans []muster.Pla
 func (m *member) finish(ctx context.Context, orders []groupOrder) error {
 	var squads []*squad
 	var plans []muster.Plan
-	var old []*muster.Group
 	for _, o := range orders {
 		s := m.squads[o.Name]
 		if s == nil {
@@ -55,12 +54,16 @@ func (m *member) finish(ctx context.Context, orders []groupOrder) error {
 		if err != nil {
 			return err
 		}
-		squads, plans, old = append(squads, s), append(plans, plan), append(old, s.made)
+		squads, plans, m.failed = append(squads, s), append(plans, plan), append(m.failed, s.made)
 	}
-	if err := m.muster(ctx, squads, plans); err != nil {
-		return err
-	}
-	return muster.Close(ctx, old)
+	return m.muster(ctx, squads, plans)
+}
+
+// bury closes the groups that have failed. What was unfinished lay in their buffers until now.
+func (m *member) bury(ctx context.Context) error {
+	failed := m.failed
+	m.failed = nil
+	return muster.Close(ctx, failed)
 }
 
 // resume gathers what the survivors of a group hold.

@@ -14,7 +14,7 @@ func TestOverlap(t *testing.T) {
 		safe := groupOrder{Name: "safe", Ranks: []int{2, 1, 3, 4}, BlockSize: blockSize}
 		reverse := groupOrder{Name: "reverse", Ranks: []int{4, 3, 2, 1}, BlockSize: blockSize, Store: true}
 		c.create(hit, safe, reverse)
-		many := slices.Repeat([]uint64{7*blockSize + 5}, 20)
+		many := slices.Repeat([]uint64{7*blockSize + 5}, inMachine(lane, 5, 20))
 		for range 3 { // before it, while it happens, and after it
 			c.send(safe, many...)
 			c.send(reverse, many...)
@@ -45,10 +45,11 @@ func triples(n int) (list [][]int) {
 
 // scales are how many groups of three are made among how many members. Among 15 there are 455 (section 5.2.2: the trace of a
 // replicated storage layer); on TCP each takes a descriptor for each connection. A virtual machine is slow.
-var scales = map[string]struct{ members, groups int }{"shm": {15, 1000}, "tcp": {15, 455}, "ibv": {5, 30}}
+var scales = map[string]struct{ members, groups int }{"shm": {15, 1000}, "tcp": {15, 455}, "ibv": {5, 20}}
 
 // A thousand groups are made ahead of time, and a message goes through each, in all of them at once.
 func TestThousandGroups(t *testing.T) {
+	takesSeconds(t)
 	onLanes(t, func(t *testing.T, lane string) {
 		scale := scales[lane]
 		c := newCrew(t, lane, scale.members, nil)

@@ -32,13 +32,13 @@ func (p *process) isStopped() bool {
 	return len(threads) > 0
 }
 
+// briefly is how long those are waited for that will never move.
+func briefly(lane string) time.Duration { return time.Duration(inMachine(lane, 4, 2)) * time.Second }
+
 // stopped makes groups of which one has a member that stops itself in the middle of a transfer.
-func stopped(t *testing.T, lane string, stall, deadPeer time.Duration) (c *crew, with, without groupOrder) {
+func stopped(t *testing.T, lane string, stall time.Duration) (c *crew, with, without groupOrder) {
 	t.Helper()
-	c = newCrew(t, lane, 4, func(i int, open *order) {
-		open.Fused = i == 3
-		open.Timeout = deadPeer
-	})
+	c = newCrew(t, lane, 4, func(i int, open *order) { open.Fused = i == 3 })
 	with = groupOrder{Name: "with", Ranks: []int{0, 1, 2, 3}, BlockSize: blockSize, Stall: stall}
 	without = groupOrder{Name: "without", Ranks: []int{2, 1, 0}, BlockSize: blockSize, Stall: stall}
 	c.create(with, without)
@@ -50,9 +50,10 @@ func stopped(t *testing.T, lane string, stall, deadPeer time.Duration) (c *crew,
 
 // A member that stands still is named, and its group ends; others go on.
 func TestStopped(t *testing.T) {
+	takesSeconds(t)
 	t.Parallel()
 	onLanesAtOnce(t, func(t *testing.T, lane string) {
-		c, with, without := stopped(t, lane, 2*time.Second, deadPeer)
+		c, with, without := stopped(t, lane, briefly(lane))
 		c.send(without, sizes...)
 		c.arrive(without, without.Ranks, len(sizes))
 		c.lose(with, []int{0, 1, 2}, 3)
@@ -65,7 +66,7 @@ func TestStopped(t *testing.T) {
 // A member that stands still for less than Stall costs only time.
 func TestContinued(t *testing.T) {
 	onLanes(t, func(t *testing.T, lane string) {
-		c, with, without := stopped(t, lane, patience, patience)
+		c, with, without := stopped(t, lane, deadPeer)
 		c.send(without, sizes...)
 		c.arrive(without, without.Ranks, len(sizes))
 		_ = c.members[3].cmd.Process.Signal(syscall.SIGCONT)

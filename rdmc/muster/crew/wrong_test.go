@@ -64,6 +64,7 @@ func TestTooLittleMemory(t *testing.T) {
 
 // Who does not come is named by those who did.
 func TestAbsent(t *testing.T) {
+	takesSeconds(t)
 	t.Parallel()
 	c := &crew{t: t}
 	for i := range 3 {
