@@ -12,6 +12,8 @@ import (
 	"weak"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/clock"
 )
 
 var errNotSealed = errors.New("a neighbour's memory could be truncated: its file is not sealed against shrinking")
@@ -240,6 +242,7 @@ func (d *Device) shakeHands(conn *net.UnixConn, called *identity) (*neighbour, e
 		return nil, err
 	}
 	n.pid = watchProcess(pid)
+	d.meetings.progress.Store(int64(clock.Real.Now())) // who waits for one of its queue pairs knows now that it lives
 	return n, nil
 }
 
