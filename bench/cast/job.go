@@ -27,7 +27,7 @@ const (
 	MaxStripes   = 64
 	MinBlock     = 64
 	MaxBlock     = 256 << 20
-	MaxSize      = 1 << 48
+	MaxSize      = 1 << 46 // what the simulator has room for
 )
 
 // Job is what all members have to know.
@@ -125,7 +125,7 @@ func (j *Job) validateRest() error {
 func (j *Job) validateRacks() error {
 	if !j.Algorithm.Racks() {
 		if len(j.Racks) > 0 {
-			return fmt.Errorf("racks: %v knows none: %w", j.Algorithm, ErrJob)
+			return fmt.Errorf("racks: %v %w with them: leave them out, or take rack-chain, rack-pipeline or rack-stripes", j.Algorithm, ErrJob)
 		}
 		return nil
 	}
@@ -137,7 +137,7 @@ func (j *Job) validateRacks() error {
 		sum += members
 	}
 	if sum != len(j.Members) {
-		return fmt.Errorf("racks: they have %d members together, and the group has %d: %w", sum, len(j.Members), ErrJob)
+		return fmt.Errorf("racks: %d members in all %w: the group has %d, with the root", sum, ErrJob, len(j.Members))
 	}
 	return nil
 }

@@ -34,8 +34,8 @@ func TestJobsThatMakeNoSense(t *testing.T) {
 		{func(j *Job) { j.Runs = 1 << 30 }, "runs"},
 		{func(j *Job) { j.Timeout = -1 }, "peer timeout"},
 		{func(j *Job) { j.Rate = math.NaN() }, "rate"},
-		{func(j *Job) { j.Racks = []int{4} }, "racks: pipeline knows none"},
-		{func(j *Job) { j.Algorithm.Algorithm = schedule.RackChain; j.Racks = []int{2, 1} }, "racks: they have 3 members together, and the group has 4"},
+		{func(j *Job) { j.Racks = []int{4} }, "racks: pipeline makes no sense with them"},
+		{func(j *Job) { j.Algorithm.Algorithm = schedule.RackChain; j.Racks = []int{2, 1} }, "racks: 3 members in all makes no sense: the group has 4"},
 		{func(j *Job) { j.Algorithm.Algorithm = schedule.RackChain; j.Racks = []int{5, -1} }, "racks: one of -1 members"},
 	} {
 		j := someJob(4)

@@ -21,7 +21,7 @@ type choiceFlags struct{ provider, device string }
 
 func (f *choiceFlags) add(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&f.provider, "provider", "", "`NAME`: "+strings.Join(providerNames(), ", ")+"; or by WEFT_PROVIDER (auto)")
-	cmd.Flags().StringVar(&f.device, "device", "", "RDMA device: mlx5_0 or mlx5_0:`PORT`; or by WEFT_DEVICE")
+	cmd.Flags().StringVar(&f.device, "device", "", "RDMA device `NAME`: mlx5_0, or mlx5_0:1 with its port; or by WEFT_DEVICE")
 	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("provider", cobra.FixedCompletions(providerNames(), cobra.ShellCompDirectiveNoFileComp))
 }

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -68,7 +69,7 @@ A second Ctrl-C or SIGTERM ends at once.`,
 	root.SetOut(out) // before the completion command is made, which remembers it
 	root.SetErr(errs)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usageError{fmt.Errorf("%w; '%s --help' lists the flags", err, cmd.CommandPath())}
+		return usageError{fmt.Errorf("%s; '%s --help' lists the flags", withoutFunction(err), cmd.CommandPath())}
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
 	root.AddCommand(newVersion(), newDemo(), newMulticast(), newPerf(), newDoctor())
@@ -76,6 +77,15 @@ A second Ctrl-C or SIGTERM ends at once.`,
 	root.InitDefaultCompletionCmd("completion")
 	beStrict(root)
 	return root
+}
+
+// withoutFunction leaves out which function could not read a number.
+func withoutFunction(err error) string {
+	var number *strconv.NumError
+	if !errors.As(err, &number) {
+		return err.Error()
+	}
+	return strings.ReplaceAll(err.Error(), number.Error(), number.Err.Error())
 }
 
 // newHelp is cobra's help command, but for a topic that does not exist it fails.

@@ -38,9 +38,10 @@ receives, the skew between the first receiver and the last.
 
 Efficiency is the best possible time over the measured one. The best schedule
 takes k + ⌈log₂ n⌉ − 1 steps for k blocks to n members, and a step takes as long
-as a block of one plain copy: to member 1 alone, which is timed first, or on
-links of --rate. On one host all members share its cores and memory, and a copy
-for each is more work than one.
+as a block of one plain copy: to member 1 alone, the fastest of up to three that
+are timed first, or over links of --rate, which limits nothing by itself. On one
+host all members share its cores and memory, and a copy for each is more work
+than one.
 
 Blocks: unless --block is given a message has 16, of at least 64 KiB and at most
 1 MiB; between hosts without RDMA at most 32 KiB, or what takes 1.4 ms on links
@@ -79,8 +80,8 @@ func (o *multicastOptions) addFlags(cmd *cobra.Command) {
 	f.IntVar(&o.repeat, "repeat", 0, "`N` runs, after one that warms up if N is above 1 (3; sim: 1)")
 	f.StringVar(&o.wait, "wait", "hybrid", "`HOW` members wait: polling, sleeping, hybrid")
 	f.StringVar(&o.choice.provider, "provider", "", "`NAME`: "+strings.Join(multicastProviders(), ", ")+"; or by WEFT_PROVIDER (auto)")
-	f.StringVar(&o.choice.device, "device", "", "RDMA device: mlx5_0 or mlx5_0:`PORT`; or by WEFT_DEVICE")
-	f.StringVar(&o.rate, "rate", "", "`RATE` of a link: 200mbit, 40gbit; sim: 100gbit")
+	f.StringVar(&o.choice.device, "device", "", "RDMA device `NAME`: mlx5_0, or mlx5_0:1 with its port; or by WEFT_DEVICE")
+	f.StringVar(&o.rate, "rate", "", "`RATE` of the links, 200mbit or 40gbit: what efficiency is against; in the simulator also what they have (100gbit)")
 	f.Uint64Var(&o.seed, "seed", 0, "`N` that contents, and the simulator's chance, depend on")
 	f.DurationVar(&o.timeout, "timeout", 30*time.Second, "`TIME` until all members must have come")
 	f.DurationVar(&o.peerTimeout, "peer-timeout", 5*time.Second, "give a silent member up after `TIME`")

@@ -91,6 +91,8 @@ func (o *multicastOptions) checkRole(cmd *cobra.Command, s *multicastSettings) e
 		return errors.New("an address is empty: write host:port, unix:/path or unix:@name")
 	case !changed("serve") && !changed("members") && !changed("local"):
 		return errors.New("who are the members? Say --local N, or --serve on other hosts and --members ADDR,ADDR here")
+	case changed("members") && o.members == "":
+		return errors.New("--members is empty: write where the others wait, as host1,host2:7471")
 	case s.simulated && !changed("local"):
 		return errors.New("provider sim is within one process: it needs --local N")
 	case o.keep && o.serve == "":

@@ -87,7 +87,7 @@ func over(r *cast.Report) string {
 
 // copied shows the copy that runs are compared with.
 func (c *castShow) copied(r *cast.Report) {
-	c.printf("one copy, to member 1 alone: %s, %s\n", seconds(r.Copy.Seconds), bytesPerSecond(r.Copy.Rate))
+	c.printf("one copy, to member 1 alone, at best: %s, %s\n", seconds(r.Copy.Seconds), bytesPerSecond(r.Copy.Rate))
 }
 
 // row shows one run.
@@ -110,14 +110,14 @@ func (c *castShow) row(r *cast.Report, run cast.Run) {
 
 func (c *castShow) line(name string, run cast.Run, remark string) {
 	if c.rows == 0 {
-		c.printf("\n%7s %9s %12s %9s %11s\n", "run", "time", "rate", "skew", "efficiency")
+		c.printf("\n%7s %9s %11s %9s %10s\n", "run", "time", "rate", "skew", "efficiency")
 	}
 	c.rows++
 	efficiency := "–"
 	if run.Efficiency > 0 {
 		efficiency = fmt.Sprintf("%.1f %%", 100*run.Efficiency)
 	}
-	c.printf("%7s %9s %12s %9s %11s  %s\n", name, seconds(run.Seconds), bytesPerSecond(run.Rate), seconds(run.Skew), efficiency, remark)
+	c.printf("%7s %9s %11s %9s %10s  %s\n", name, seconds(run.Seconds), bytesPerSecond(run.Rate), seconds(run.Skew), efficiency, remark)
 }
 
 // seconds prints a time that was measured.
@@ -168,7 +168,7 @@ func (c *castShow) finish(failed error) error {
 // remark says what the efficiency suffers from, where that is no fault of the schedule.
 func (c *castShow) remark() {
 	r := c.report
-	if r.Copy == nil || r.Clock != cast.ClockHost || r.Median == nil {
+	if r.Copy == nil || r.Clock != cast.ClockHost || r.Median == nil || r.Size == 0 {
 		return
 	}
 	c.printf("\nAll %d members share %s of this host: together they received %s.\n", len(r.Members),
