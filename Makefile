@@ -21,7 +21,7 @@ ROCE         := qemu-system-x86 busybox-static kmod xz-utils iproute2 \
 ROCE_TIMEOUT ?= 15m
 
 .DEFAULT_GOAL := build
-.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-roce clean help
+.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-multicast bench-roce clean help
 
 build: ## build bin/weft, which needs only the C library
 	@scripts/need gcc gcc libc6-dev || echo "make: without a C compiler $(BIN) cannot load RDMA" >&2
@@ -67,6 +67,13 @@ bench: bench-verbs ## measure the verbs, then run every benchmark once, with all
 bench-verbs: ## measure the verbs on every provider and against their peers, and record it (a few minutes, a quiet machine)
 	@scripts/need ucx_perftest ucx-utils
 	$(GO) run -buildvcs=false ./bench/verbs -out bench/results/verbs.json
+
+MPI := openmpi-bin libopenmpi-dev mpich libmpich-dev
+
+bench-multicast: build ## measure weft multicast beside MPI and one plain copy, and record it (15 minutes, a quiet machine, root)
+	@scripts/need --all $(MPI) gcc libc6-dev iproute2
+	$(GO) build -buildvcs=false -o bin/multicast ./bench/multicast
+	bin/multicast -weft $(BIN) -out bench/results/multicast.json
 
 # The machine's files are gone with it, so it prints what is to be kept.
 bench-roce: build ## measure weft perf beside perftest on Soft-RoCE in a virtual machine, and record it (a quiet machine)

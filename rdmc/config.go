@@ -27,7 +27,7 @@ type Config struct {
 	Sends      int           // blocks on their way from here at a time, at most MaxWindow; 0: Stripes, with Offload 64
 	Arrivals   int           // buffers for first blocks and one-block messages; 0: 4
 	MaxMessage uint64        // bytes; a larger message ends the group; 0: 1<<50
-	Stall      time.Duration // a member that we wait for and that gives no sign of life for so long has failed; 0: 5 s
+	Stall      time.Duration // who gives no sign of life for so long has failed, if we wait for a block, a credit or a message of it; 0: 5 s
 	Gate       bool          // blocks are passed on only after Accept; needs a Store, which hears of blocks
 	Phantom    bool          // messages lie in phantom memory: for simulations
 

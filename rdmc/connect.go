@@ -71,4 +71,5 @@ func (g *Group) becomeReady() {
 		g.config.Ready()
 	}
 	g.placeUnfinished()
+	g.countOn()
 }

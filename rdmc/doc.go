@@ -20,5 +20,5 @@
 // # Who calls what
 //
 // A Group is a Machine of a loop; many groups share one. All its methods are called on the loop: before it is started,
-// from callbacks, or by loop.Do. Callbacks run on the loop too, must not block, and may call every method.
+// from callbacks, or by loop.Do. Callbacks run on the loop too, must not block, and may call every method but Discard.
 package rdmc

@@ -16,13 +16,25 @@ func (g *Group) fail(rank int, cause error) {
 	if g.state.over() {
 		return
 	}
+	g.becomeFailed(rank, cause)
+	g.sayLast(failedWord(g.failure))
+}
+
+// failAlone ends the group for this member, which is idle and would hear of no further message. Others may still be at
+// work and need neither this member nor the one who left: to them it is one more who leaves.
+func (g *Group) failAlone(rank int, cause error) {
+	g.becomeFailed(rank, cause)
+	g.sayLast(makeWord(wordLeft, rank))
+}
+
+// becomeFailed ends what moves.
+func (g *Group) becomeFailed(rank int, cause error) {
 	g.state = failed
 	g.failure = &Failure{Group: g.config.Name, Rank: rank, Cause: cause}
 	if rank != Unknown {
 		g.failure.Member = g.config.Members[rank]
 	}
 	g.closeData()
-	g.sayLast(failedWord(g.failure))
 	g.port.After(0, makeTag(timerFailed, 0, 0))
 }
 
@@ -52,7 +64,7 @@ func (g *Group) broke(l *link, needed bool, status verbs.Status) {
 	case status == verbs.LocalProtection:
 		g.fail(g.config.Self, because(ErrMemory, errors.New("memory that the device does not know")))
 	case l.left && l.lacking:
-		g.fail(l.rank, ErrLeft)
+		g.fail(l.leaver, ErrLeft)
 	case !l.broken:
 		l.broken = true
 		g.port.After(g.domain.Device().Limits().PeerTimeout+patience, makeTag(timerBroke, l.index, 0))
@@ -127,18 +139,22 @@ func (g *Group) reportFailure() {
 		return
 	}
 	g.releaseAll()
-	if g.config.Failed != nil {
+	if g.state == failed && g.config.Failed != nil {
 		g.config.Failed(g.failure)
 	}
 }
 
 // Close says goodbye, then frees everything, and ends as Config.Closed: until then memory may be touched. It is needed
 // after a failure too. A second Close only returns what the first one met.
+//
+// Messages under way are given up, here and at those that need this member for them, where the group has failed with
+// ErrLeft. Others that are done have about Config.Stall to close too: then the group ends so for those that would hear of
+// the next message through this member, and for those behind them; or for all, when the next message is sent.
 func (g *Group) Close() error {
 	switch g.state {
 	case forming, ready:
 		g.state = closing
-		g.sayLast(makeWord(wordLeft, 0))
+		g.sayLast(makeWord(wordLeft, g.config.Self))
 	case failed:
 		g.state = closing
 		if g.parting == 0 {
@@ -159,7 +175,8 @@ func (g *Group) free() {
 	}
 }
 
-// Discard frees everything at once, without a word: for programs whose loop no longer runs.
+// Discard frees everything at once, without a word to anybody: for programs whose loop no longer runs. A Store gets its
+// memory back; nothing else is called.
 func (g *Group) Discard() {
 	if g.state == closed {
 		return
@@ -173,6 +190,7 @@ func (g *Group) Discard() {
 			g.note(l.control.Close())
 		}
 	}
+	g.releaseAll()
 	g.note(g.buffers.close())
 	g.port.Remove()
 }

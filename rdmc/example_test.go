@@ -1,99 +1,91 @@
 package rdmc_test
 
 import (
+	"context"
 	"fmt"
 	"log"
-	"time"
 
-	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/loop"
-	"github.com/weft-fabric/weft/provider/sim"
+	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/rdmc"
 	"github.com/weft-fabric/weft/verbs"
 )
 
-// node is one member with its device and memory.
-type node struct {
-	device *verbs.Device
-	domain *verbs.Domain
-	queue  *verbs.CompletionQueue
-	loop   *loop.Loop
-	memory *verbs.Memory
-	group  *rdmc.Group
-}
-
-// Four simulated hosts get the same megabyte. Between real hosts package muster forms groups.
+// Four members get the same megabyte. Here they share a device and a loop; in processes of their own, each would have
+// both, and package muster would form the group.
 func Example() {
-	fabric, err := sim.New(sim.Config{Seed: 1})
-	check(err)
-	members := []string{"ada", "ben", "cleo", "dan"}
-	nodes := make([]*node, len(members))
-	done := 0
-	for rank := range members {
-		nodes[rank] = newNode(fabric, members, rank, &done)
-	}
-	for rank, n := range nodes {
-		for _, peer := range n.group.Peers() { // addresses travel by whatever way there is
-			check(n.group.Connect(peer, nodes[peer].group.Addresses(rank)))
-		}
-	}
-	check(fabric.RunUntil(func() bool { return done == len(nodes) }, clock.Time(time.Second)))
-	for _, n := range nodes {
-		check(n.group.Close())
-	}
-	check(fabric.RunUntil(func() bool { return done == 0 }, clock.Time(time.Second)))
-	for rank, n := range nodes {
-		fmt.Printf("%s: %q\n", members[rank], n.memory.Bytes()[:13])
-		n.close()
-	}
-	// Output:
-	// ada: "hello, world "
-	// ben: "hello, world "
-	// cleo: "hello, world "
-	// dan: "hello, world "
-}
-
-func newNode(fabric *sim.Fabric, members []string, rank int, done *int) *node {
 	const size = 1 << 20
-	n := &node{}
-	nic, err := fabric.NewDevice(sim.NodeConfig{Name: members[rank]})
+	members := []string{"ada", "ben", "cleo", "dan"}
+	domain, l, done := open()
+	memory, err := domain.Alloc(len(members)*size, 0)
 	check(err)
-	n.device, err = verbs.Open(nic)
-	check(err)
-	n.domain, err = n.device.NewDomain()
-	check(err)
-	n.memory, err = n.domain.Alloc(size, 0)
-	check(err)
-	config := rdmc.Config{Name: "greetings", Members: members, Self: rank, BlockSize: 64 << 10}
-	room, err := rdmc.CompletionRoom(config)
-	check(err)
-	n.queue, err = n.device.NewCompletionQueue(room)
-	check(err)
-	n.loop, err = loop.New(loop.Config{Completions: n.queue})
-	check(err)
-	config.Incoming = func(rdmc.Message) rdmc.Place { return rdmc.Place{Memory: n.memory} }
-	config.Completed = func(rdmc.Delivery) { *done++ }
-	config.Failed = func(f *rdmc.Failure) { log.Fatal(f) }
-	config.Closed = func() { *done-- }
-	config.Ready = func() {
-		if rank == 0 {
-			for b := n.memory.Bytes(); len(b) > 0; b = b[copy(b, "hello, world "):] {
-			}
-			_, err := n.group.Send(rdmc.Place{Memory: n.memory}, size)
-			check(err)
+	copy(memory.Bytes(), "hello, world")
+
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	groups := make([]*rdmc.Group, len(members))
+	complete, closed := 0, 0
+	for rank, name := range members {
+		place := rdmc.Place{Memory: memory, Offset: uint64(rank * size)}
+		groups[rank], err = rdmc.New(l, domain, rdmc.Config{
+			Name: "greetings", Members: members, Self: rank, BlockSize: 64 << 10,
+			Ready: func() {
+				if rank == 0 {
+					_, err := groups[0].Send(place, size)
+					check(err)
+				}
+			},
+			Incoming: func(rdmc.Message) rdmc.Place { return place },
+			Completed: func(d rdmc.Delivery) {
+				fmt.Printf("%s has %d bytes: %s\n", name, d.Size, d.Memory.Bytes()[d.Offset:][:12])
+				if complete++; complete == len(members) {
+					for _, g := range groups {
+						check(g.Close())
+					}
+				}
+			},
+			Failed: func(f *rdmc.Failure) { log.Fatal(f) },
+			Closed: func() {
+				if closed++; closed == len(members) {
+					stop()
+				}
+			},
+		})
+		check(err)
+	}
+	for rank, g := range groups {
+		for _, peer := range g.Peers() { // addresses travel by whatever way there is
+			check(g.Connect(peer, groups[peer].Addresses(rank)))
 		}
 	}
-	n.group, err = rdmc.New(n.loop, n.domain, config)
-	check(err)
-	return n
+	check(l.Run(ctx))
+	check(memory.Close())
+	done()
+	// Unordered output:
+	// ada has 1048576 bytes: hello, world
+	// ben has 1048576 bytes: hello, world
+	// cleo has 1048576 bytes: hello, world
+	// dan has 1048576 bytes: hello, world
 }
 
-func (n *node) close() {
-	check(n.loop.Close())
-	check(n.memory.Close())
-	check(n.queue.Close())
-	check(n.domain.Close())
-	check(n.device.Close())
+// open opens a software NIC within this process, and a loop on it.
+func open() (domain *verbs.Domain, l *loop.Loop, done func()) {
+	nic, err := soft.New(soft.Config{Lanes: soft.InProcess})
+	check(err)
+	device, err := verbs.Open(nic)
+	check(err)
+	domain, err = device.NewDomain()
+	check(err)
+	queue, err := device.NewCompletionQueue(1000) // rdmc.CompletionRoom says how much a group needs
+	check(err)
+	l, err = loop.New(loop.Config{Completions: queue})
+	check(err)
+	return domain, l, func() {
+		check(l.Close())
+		check(queue.Close())
+		check(domain.Close())
+		check(device.Close())
+	}
 }
 
 func check(err error) {

@@ -72,6 +72,28 @@ func TestStall(t *testing.T) {
 	}
 }
 
+// Those behind a member that stands still have no other way to hear of the failure: they find it out themselves, although
+// they know of no message.
+func TestStallBetweenMessages(t *testing.T) {
+	for _, algorithm := range []schedule.Algorithm{schedule.Chain, schedule.Tree} {
+		r := &rig{t: t, memory: 1 << 12}
+		r.form(Config{Name: "g", Members: names(8), Algorithm: algorithm, BlockSize: 64, Stall: time.Second})
+		r.members[2].queue.Drive(nil) // its loop gets no more turns
+		r.members[2].crashed = true
+		_, err := r.members[0].group.Send(r.members[0].fill(1000), 1000)
+		check(t, err)
+		r.expectFailure(2, ErrSilent, 3*time.Second)
+	}
+}
+
+// Who knows of no message and is not cut off may wait as long as it likes.
+func TestIdleIsNotDead(t *testing.T) {
+	r := &rig{t: t, memory: 1 << 12}
+	r.form(Config{Name: "g", Members: names(5), BlockSize: 64, Stall: time.Second})
+	r.pass(10 * time.Minute)
+	r.sendAll([]uint64{1000, 10})
+}
+
 // Applications may hold back as long as they like: who answers has not failed.
 func TestSlowIsNotDead(t *testing.T) {
 	r := &rig{t: t, memory: 1 << 20}
@@ -89,7 +111,7 @@ func TestSlowIsNotDead(t *testing.T) {
 	r.closeAll()
 }
 
-// A member that leaves is missed only when it is needed.
+// A member that leaves is missed when it is needed; and by those that would hear of messages through it.
 func TestLeave(t *testing.T) {
 	for _, algorithm := range []schedule.Algorithm{schedule.Pipeline, schedule.Chain} {
 		r := &rig{t: t, memory: 1 << 20}
@@ -100,18 +122,39 @@ func TestLeave(t *testing.T) {
 		check(t, r.members[2].group.Close())
 		r.pass(time.Minute)
 		for _, m := range r.members {
-			if len(m.failures) > 0 {
+			if cutOff := algorithm == schedule.Chain && m.rank == 3; len(m.failures) > 0 != cutOff {
 				t.Fatalf("%v, member %d: %v", algorithm, m.rank, m.failures)
 			}
 		}
 		r.members[2].crashed = true
-		if algorithm == schedule.Chain {
-			r.members[3].crashed = true // cut off: it will never hear of anything
-		}
 		_, err = r.members[0].group.Send(r.members[0].fill(1<<18), 1<<18)
 		check(t, err)
 		r.expectFailure(2, ErrLeft, time.Second)
 	}
+}
+
+// Members that are done, and hear that the root has left, end one after the other. Who is still at work, and needs none of
+// them, is not disturbed.
+func TestLeaveDisturbsNobody(t *testing.T) {
+	r := &rig{t: t, memory: 1 << 18}
+	r.change = func(rank int, c *Config) {
+		if rank == 3 {
+			c.Incoming = func(Message) Place { return Place{} }
+		}
+	}
+	r.form(Config{Name: "g", Members: names(4), BlockSize: 1 << 14, Algorithm: schedule.Chain})
+	_, err := r.members[0].group.Send(r.members[0].fill(1<<18), 1<<18)
+	check(t, err)
+	r.pass(time.Second) // members 0 and 1 are done, 2 waits for 3
+	check(t, r.members[0].group.Close())
+	r.members[0].crashed = true
+	r.pass(time.Minute)
+	if done, failed := len(r.members[1].completed), r.members[1].failures; done != 1 || len(failed) != 1 {
+		t.Errorf("member 1 completed %d messages, and heard %v", done, failed)
+	}
+	check(t, r.members[3].group.Provide(0, Place{r.members[3].memory, 0}))
+	r.run("completed", func(m *member) bool { return len(m.completed) == 1 })
+	r.expectFailure(0, ErrLeft, time.Minute)
 }
 
 // A member that leaves in the middle of a message ends the group for those that need it; nobody waits for ever.
@@ -180,4 +223,18 @@ func TestTooLittleMemory(t *testing.T) {
 	r.form(Config{Name: "g", Members: names(4), BlockSize: 1 << 14})
 	r.members[0].group.Send(r.members[0].fill(1<<20), 1<<20)
 	r.expectFailure(3, ErrMemory, time.Second)
+}
+
+// A packet that was lost, and is sent again, must not look like a member that has posted no receive: a device sends again for
+// as long as it waits for a peer, which may be longer than Stall.
+func TestReceiversAreGivenTime(t *testing.T) {
+	r := &rig{t: t}
+	r.form(Config{Name: "g", Members: names(2), Stall: time.Millisecond})
+	m := r.members[0]
+	limit := m.device.Limits().PeerTimeout
+	for _, config := range []verbs.QueueConfig{m.group.config.dataConfig(m.queue), m.group.config.controlConfig(m.queue)} {
+		if config.ReceiverWait < limit {
+			t.Errorf("a receiver is given %v, the device a peer %v", config.ReceiverWait, limit)
+		}
+	}
 }

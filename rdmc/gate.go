@@ -33,7 +33,7 @@ func (g *Group) atGate(what string, number uint64, block int) (*transfer, error)
 
 // senderOf finds out who sent a block.
 func (t *transfer) senderOf(block int) int {
-	for step := range t.steps {
+	for step, end := t.plan.Receiving(); step < end; step++ {
 		if from, ok := t.plan.Receive(step); ok && from.Block == block {
 			return from.Peer
 		}

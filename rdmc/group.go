@@ -63,6 +63,7 @@ type Group struct {
 
 	delivering *transfer // Completed is being called
 	pumping    bool      // a Step runs, or will: what is asked for meanwhile is done at its end
+	woken      bool      // something was asked for meanwhile
 	watching   bool      // timerStall will come
 	parting    int       // last words under way
 	freeing    bool      // timerFree will come
@@ -151,7 +152,8 @@ func (c *Config) peers(part *schedule.Part, repairs []repair) []int {
 	return slices.Compact(peers)
 }
 
-// CompletionRoom is how many completions such a group reserves in its loop's queue.
+// CompletionRoom is how many completions such a group reserves in its loop's queue. Of a member that is alone that is 1, so
+// that a queue can be made of it.
 func CompletionRoom(config Config) (int, error) {
 	config.setDefaults()
 	part, err := schedule.New(config.shape(), config.Self)
@@ -162,5 +164,5 @@ func CompletionRoom(config Config) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	return config.linkRoom() * len(config.peers(part, repairs)), nil
+	return max(1, config.linkRoom()*len(config.peers(part, repairs))), nil
 }

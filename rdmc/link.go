@@ -3,6 +3,7 @@ package rdmc
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -32,6 +33,7 @@ type link struct {
 	awaited bool // we wait for the peer: see stall.go
 	silent  int  // looks in a row at which nothing had come
 	left    bool // it said goodbye
+	leaver  int  // because of whom: itself, or the one through whom it heard of messages
 	broken  bool // the data pair is in Error
 	lacking bool // something under way ended with it
 	parting bool // our last word is under way
@@ -48,12 +50,18 @@ func (c *Config) controlReceives() int { return c.Credits + 1 + moreWords }
 
 func (c *Config) dataConfig(queue *verbs.CompletionQueue) verbs.QueueConfig {
 	return verbs.QueueConfig{Completions: queue, SendDepth: c.Sends, ReceiveDepth: c.Credits + 1, MaxSpans: 2,
-		ReceiverWait: c.Stall}
+		ReceiverWait: c.receiverWait(queue)}
 }
 
 func (c *Config) controlConfig(queue *verbs.CompletionQueue) verbs.QueueConfig {
 	return verbs.QueueConfig{Completions: queue, SendDepth: controlSends, ReceiveDepth: c.controlReceives(), MaxSpans: 1,
-		ReceiverWait: c.Stall}
+		ReceiverWait: c.receiverWait(queue)}
+}
+
+// receiverWait is long: what is sent finds a receive, so only a packet that was lost, and is sent again, can look as if there
+// were none. A device sends it again for as long as it waits for a peer.
+func (c *Config) receiverWait(queue *verbs.CompletionQueue) time.Duration {
+	return c.Stall + queue.Device().Limits().PeerTimeout
 }
 
 // linkRoom is how many completions a link reserves.
@@ -156,7 +164,7 @@ func (g *Group) hear(l *link, w word) {
 	case wordFailed:
 		g.hearFailed(l, w)
 	case wordLeft:
-		g.hearLeft(l)
+		g.hearLeft(l, w.value())
 	case wordPing:
 		l.owesPong = true
 		g.speak(l)
@@ -187,10 +195,14 @@ func (g *Group) hearFailed(l *link, w word) {
 }
 
 // hearLeft notes that a member closed its end. That is a failure only when somebody needs it.
-func (g *Group) hearLeft(l *link) {
-	l.left = true
+func (g *Group) hearLeft(l *link, leaver int) {
+	if leaver >= len(g.config.Members) {
+		g.blame(l, "says that member %d has left, and there is none", leaver)
+		return
+	}
+	l.left, l.leaver = true, leaver
 	if l.lacking {
-		g.fail(l.rank, ErrLeft)
+		g.fail(leaver, ErrLeft)
 	}
 }
 

@@ -7,10 +7,12 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
-// buffers is the memory that a group has itself.
+// buffers is the memory that a group has itself. Registering is what making a group costs most, so it is one piece: arrivals,
+// and the desk behind them.
 type buffers struct {
-	desk     *verbs.Memory // headers: the one that comes, then one for each send
-	arrivals *verbs.Memory // for first blocks and messages of one block; nil at the root, and with a Store
+	own      *verbs.Memory
+	desk     int           // where in own the headers lie: the one that comes, then one for each send
+	arrivals *verbs.Memory // for first blocks and messages of one block: own, or without bytes; nil at the root, and with a Store
 	size     int           // of an arrival
 	idle     []int         // arrivals that are free
 	kept     []keptBuffer
@@ -23,34 +25,40 @@ type keptBuffer struct {
 }
 
 func (g *Group) openBuffers() (err error) {
-	b := &g.buffers
-	if b.desk, err = g.domain.Alloc(headerSize*(1+g.config.Sends), 0); err != nil {
+	b, c := &g.buffers, &g.config
+	receives := c.Self != 0 && c.Store == nil
+	if receives {
+		b.size, b.idle = c.BlockSize, countDown(c.Arrivals)
+	}
+	all := b.size * len(b.idle)
+	if !c.Phantom {
+		b.desk = wholeHeaders(all)
+	}
+	if b.own, err = g.domain.Alloc(b.desk+headerSize*(1+c.Sends), 0); err != nil || !receives {
 		return err
 	}
-	if g.config.Self == 0 || g.config.Store != nil {
-		return nil
-	}
-	b.size, b.idle = g.config.BlockSize, countDown(g.config.Arrivals)
-	if g.config.Phantom {
-		b.arrivals, err = g.domain.AllocPhantom(uint64(b.size)*uint64(g.config.Arrivals), 0)
-	} else {
-		b.arrivals, err = g.domain.Alloc(b.size*g.config.Arrivals, 0)
+	if b.arrivals = b.own; c.Phantom {
+		b.arrivals, err = g.domain.AllocPhantom(uint64(all), 0)
 	}
 	return err
 }
+
+// wholeHeaders rounds up, so that headers are aligned.
+func wholeHeaders(n int) int { return (n + headerSize - 1) / headerSize * headerSize }
 
 func (b *buffers) close() error {
 	var err error
-	for _, m := range []*verbs.Memory{b.desk, b.arrivals} {
-		if m != nil {
-			err = errors.Join(err, m.Close())
-		}
+	if b.arrivals != nil && b.arrivals != b.own {
+		err = b.arrivals.Close()
+	}
+	if b.own != nil {
+		err = errors.Join(err, b.own.Close())
 	}
 	return err
 }
 
-func (b *buffers) header(i int) verbs.Span           { return b.desk.Span(i*headerSize, headerSize) }
-func (b *buffers) headerBytes(i int) []byte          { return b.desk.Bytes()[i*headerSize:][:headerSize] }
+func (b *buffers) header(i int) verbs.Span           { return b.own.Span(b.desk+i*headerSize, headerSize) }
+func (b *buffers) headerBytes(i int) []byte          { return b.own.Bytes()[b.desk+i*headerSize:][:headerSize] }
 func (b *buffers) arrival(i int) Place               { return Place{b.arrivals, uint64(i) * uint64(b.size)} }
 func (p Place) span(offset uint64, n int) verbs.Span { return p.Memory.Span(int(p.Offset+offset), n) }
 
@@ -74,7 +82,7 @@ func (g *Group) Provide(number uint64, place Place) error {
 		return g.refuse("provide", ErrEnded)
 	}
 	t := g.underWay(number)
-	if t == nil || t.placed {
+	if t == nil || t.placed || g.config.Store != nil {
 		return g.config.wrong("provide: message %d does not wait for memory", number)
 	}
 	if err := g.config.fits(place, t.Message); err != nil {
@@ -96,8 +104,12 @@ func (c *Config) fits(place Place, m Message) error {
 	return nil
 }
 
-// placeAt takes the memory that Incoming gave.
-func (g *Group) placeAt(t *transfer, place Place) {
+// askForPlace asks Incoming for memory. It may have called Provide, or Close.
+func (g *Group) askForPlace(t *transfer) {
+	place := g.config.Incoming(t.Message)
+	if place.Memory == nil || t.placed || g.state.over() {
+		return
+	}
 	if err := g.config.fits(place, t.Message); err != nil {
 		g.fail(g.config.Self, because(ErrMemory, err))
 		return

@@ -16,7 +16,7 @@ func (g *Group) postReceives() {
 			}
 		}
 	}
-	if g.herald != nil && !g.firstPosted && len(g.active) < maxActive && !g.herald.broken {
+	if g.herald != nil && !g.firstPosted && len(g.active) < maxActive && !g.herald.broken && !g.loads() {
 		g.postFirst()
 	}
 }
@@ -27,7 +27,7 @@ func (g *Group) postReceive(t *transfer) bool {
 	l := g.linkOf(t.nextReceive.Peer)
 	switch {
 	case l.left:
-		g.fail(l.rank, ErrLeft)
+		g.fail(l.leaver, ErrLeft)
 		return false
 	case l.broken:
 		return false
@@ -146,9 +146,7 @@ func (g *Group) stepFirst(in *incoming, c *verbs.Completion) {
 		g.place(t)
 		return
 	}
-	if place := g.config.Incoming(t.Message); place.Memory != nil {
-		g.placeAt(t, place)
-	}
+	g.askForPlace(t)
 }
 
 // readMessage makes a transfer of the header that came, and checks that what came with it is what must come first.

@@ -85,13 +85,12 @@ func (g *Group) resume(repairs []repair) {
 // placeUnfinished asks for memory where this member has nothing of an unfinished message.
 func (g *Group) placeUnfinished() {
 	for _, t := range g.active {
-		if t.placed {
-			continue
-		}
-		if g.config.Incoming == nil {
+		switch {
+		case t.placed || g.config.Store != nil || g.state != ready:
+		case g.config.Incoming == nil:
 			g.fail(g.config.Self, because(ErrMemory, fmt.Errorf("none for unfinished message %d", t.Number)))
-		} else if place := g.config.Incoming(t.Message); place.Memory != nil {
-			g.placeAt(t, place)
+		default:
+			g.askForPlace(t)
 		}
 	}
 }

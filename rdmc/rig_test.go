@@ -132,7 +132,13 @@ func (m *member) open(t testing.TB, device driver.Device, config Config, memory 
 
 // listen sets the callbacks that are not set.
 func (m *member) listen(c *Config) {
-	c.Ready = func() { m.call("Ready"); m.ready++ }
+	ready := c.Ready
+	c.Ready = func() {
+		m.call("Ready")
+		if m.ready++; ready != nil {
+			ready()
+		}
+	}
 	if c.Incoming == nil {
 		c.Incoming = func(msg Message) Place {
 			m.call("Incoming")

@@ -4,12 +4,13 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
-// postSends posts what can be sent, strictly in the order of the schedule, at most Config.Sends at a time.
+// postSends posts what can be sent, strictly in the order of the schedule, at most Config.Sends at a time. A header alone
+// goes on before there is memory for the blocks: others need not wait for an application that is slow to give it.
 func (g *Group) postSends() {
 	for ; g.sendAt < len(g.active); g.sendAt++ {
 		t := g.active[g.sendAt]
 		for g.tells(t) || t.sends {
-			if !t.placed || len(g.idleOut) == 0 || g.crowded(t) || !g.postSend(t) {
+			if !t.placed && !g.tells(t) || len(g.idleOut) == 0 || g.crowded(t) || !g.postSend(t) {
 				return
 			}
 		}
@@ -38,7 +39,7 @@ func (g *Group) postSend(t *transfer) bool {
 		l, block = g.linkOf(t.nextSend.Peer), t.nextSend.Block
 	}
 	if l.left {
-		g.fail(l.rank, ErrLeft)
+		g.fail(l.leaver, ErrLeft)
 	}
 	if l.left || l.broken || l.credits == 0 {
 		return false
@@ -72,6 +73,7 @@ func (g *Group) source(out *outgoing) (ok bool) {
 func (g *Group) dispatch(out outgoing) bool {
 	t, l := out.transfer, out.link
 	slot := pop(&g.idleOut)
+	g.outgoing[slot] = out
 	g.request.Tag = g.tag(tagSent, l, slot)
 	if l.heir && !t.repair && l.told <= t.Number {
 		g.addHeader(t, slot)
@@ -81,7 +83,6 @@ func (g *Group) dispatch(out outgoing) bool {
 		g.failLocally(err)
 		return false
 	}
-	g.outgoing[slot] = out
 	l.credits--
 	t.sending++
 	if out.block < 0 {

@@ -6,6 +6,9 @@ import "time"
 // on NICs a process that was stopped looks alive to the provider.)
 const looks = 3
 
+// watches reports whether there is somebody to wait for: those that a message needs, and between messages the herald.
+func (g *Group) watches() bool { return len(g.active) > 0 || g.herald != nil }
+
 func (g *Group) startWatching() {
 	g.watching = true
 	g.port.After(g.config.Stall/looks, makeTag(timerStall, 0, 0))
@@ -15,7 +18,7 @@ func (g *Group) startWatching() {
 // none for Config.Stall after that has failed. Who answers may be as slow as it likes.
 func (g *Group) watch() {
 	g.watching = false
-	if g.state != ready || len(g.active) == 0 {
+	if g.state != ready || !g.watches() {
 		return
 	}
 	g.markAwaited()
@@ -26,12 +29,22 @@ func (g *Group) watch() {
 		}
 		l.awaited = false
 		if l.silent++; l.silent > looks {
-			g.fail(l.rank, because(ErrSilent, silence(g.config.Stall)))
+			g.giveUp(l)
 			return
 		}
 		g.ping(l)
 	}
 	g.startWatching()
+}
+
+// giveUp ends the group because of a member that gives no sign of life: it has failed or, if it is the herald of an idle
+// member, it may have said goodbye.
+func (g *Group) giveUp(l *link) {
+	if l.left {
+		g.failAlone(l.leaver, ErrLeft)
+		return
+	}
+	g.fail(l.rank, because(ErrSilent, silence(g.config.Stall)))
 }
 
 func (g *Group) ping(l *link) {
@@ -42,8 +55,13 @@ func (g *Group) ping(l *link) {
 }
 
 // markAwaited marks the links that must move next: blocks are to come from them, are on their way to them, or cannot leave
-// because they have not given a credit.
+// because they have not given a credit. Between messages that is the herald: in a chain or a tree there is no other way by
+// which a member could hear that the group has ended.
 func (g *Group) markAwaited() {
+	if len(g.active) == 0 {
+		g.herald.awaited = true
+		return
+	}
 	for _, in := range g.incoming {
 		if in.transfer != nil {
 			in.link.awaited = true

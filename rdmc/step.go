@@ -24,10 +24,16 @@ func (g *Group) Step(c *verbs.Completion) {
 	}
 	g.pump()
 	g.pumping = false
+	if g.woken {
+		g.woken = false
+		g.wake()
+	}
 }
 
 func (g *Group) stepTimer(kind tagKind, t tag) {
 	switch kind {
+	case timerCount:
+		g.countOn()
 	case timerStall:
 		g.watch()
 	case timerBroke:
@@ -43,7 +49,11 @@ func (g *Group) stepTimer(kind tagKind, t tag) {
 
 // wake has the group look for work, at the end of the present Step or in one of its own: callbacks come from Steps only.
 func (g *Group) wake() {
-	if !g.pumping {
+	switch {
+	case g.state == closed: // it has left the loop
+	case g.pumping:
+		g.woken = true
+	default:
 		g.pumping = true
 		g.port.After(0, makeTag(timerPump, 0, 0))
 	}
@@ -55,6 +65,7 @@ func (g *Group) pump() {
 		g.becomeReady()
 	}
 	for again := g.state == ready; again && g.state == ready; again = g.finish() {
+		g.woken = false // whoever woke us before has been heard
 		g.startQueued()
 		g.postReceives()
 		g.giveCredits()

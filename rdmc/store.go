@@ -2,6 +2,7 @@ package rdmc
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft/rdmc/schedule"
 	"github.com/weft-fabric/weft/verbs"
@@ -18,7 +19,7 @@ func (g *Group) memoryFor(t *transfer, block int) (verbs.Span, bool) {
 	if g.config.Store == nil {
 		return t.span(block), true
 	}
-	at, ok := g.acquire(t.Number, block, t.BlockLen(block))
+	at, ok := g.acquire(t.Message, block, t.BlockLen(block))
 	if ok {
 		t.held = append(t.held, holding{block, at})
 	}
@@ -33,48 +34,97 @@ func (t *transfer) span(block int) verbs.Span {
 	return t.place.span(uint64(block)*uint64(t.BlockSize), t.BlockLen(block))
 }
 
-// acquire asks the Store for memory. Too little is a failure of this member.
-func (g *Group) acquire(number uint64, block, size int) (verbs.Span, bool) {
-	at, ok := g.config.Store.Acquire(number, block)
-	if ok && int(at.Length) < size {
-		g.fail(g.config.Self, because(ErrMemory, fmt.Errorf("%d bytes for a block of %d", at.Length, size)))
-		return at, false
+// acquire asks the Store for memory.
+func (g *Group) acquire(m Message, block, size int) (verbs.Span, bool) {
+	at, ok := g.config.Store.Acquire(m.Number, block)
+	return at, ok && g.suffices(m, block, at, size)
+}
+
+// suffices gives memory back that is too little, which is a failure of this member.
+func (g *Group) suffices(m Message, block int, at verbs.Span, size int) bool {
+	if int(at.Length) >= size {
+		return true
 	}
-	return at, ok
+	g.config.Store.Release(m, block, at)
+	g.fail(g.config.Self, because(ErrMemory, fmt.Errorf("%d bytes for a block of %d", at.Length, size)))
+	return false
 }
 
 // acquireFirst asks for memory for the next message's first block, of which nothing is known.
 func (g *Group) acquireFirst(in *incoming) (ok bool) {
-	in.at, ok = g.acquire(g.next, -1, g.config.BlockSize)
+	in.at, ok = g.acquire(g.nextMessage(), -1, g.config.BlockSize)
 	return ok
 }
 
-// beginInStore begins with a message whose blocks the Store holds.
+// nextMessage is what is known of the next message before its header.
+func (g *Group) nextMessage() Message {
+	return Message{Number: g.next, BlockSize: g.config.BlockSize}
+}
+
+// beginInStore takes a message whose blocks the Store is to hold. It begins when its sends are counted, mostly at once.
 func (g *Group) beginInStore(t *transfer, in *incoming) {
 	g.prepareStore(t)
+	if t.first >= 0 {
+		t.held = append(t.held, holding{t.first, in.at})
+	}
 	if g.config.Incoming != nil {
 		g.config.Incoming(t.Message)
 	}
-	if t.first >= 0 {
-		t.held = append(t.held, holding{t.first, in.at})
-		g.arrived(t, t.first, in.at)
-	}
+	g.count(t)
 }
 
-// prepareStore counts how often each block will be sent from here: its memory is released after the last time. In a
-// repair a block may have to wait for long, and together they could take all memory, so that nothing moves: it is released
-// at once, and loaded for each send. (The NIC needs the memory until then, if it starts the sends.)
+// prepareStore makes room to count how often each block will be sent from here: its memory is released after the last
+// time. In a repair a block may have to wait for long, and together they could take all memory, so that nothing moves: it
+// is released at once, and loaded for each send. (The NIC needs the memory until then, if it starts the sends.)
 func (g *Group) prepareStore(t *transfer) {
-	t.placed = true
+	t.placed = false
 	t.sendsOf = make([]uint16, t.Blocks())
-	for step := 0; step < t.steps && (!t.repair || g.config.Offload); step++ {
-		if next, ok := t.plan.Send(step); ok {
-			t.sendsOf[next.Block]++
-		}
+	if t.repair && !g.config.Offload {
+		t.counted = t.sendEnd
 	}
 	if g.config.Gate {
 		t.arrived = schedule.NewSet(t.Blocks())
 	}
+}
+
+// countAtOnce is how many steps are counted before others have their turn: a few milliseconds. A message may have many
+// millions, be it that a hostile member says so.
+const countAtOnce = 1 << 16
+
+// count counts on, and comes back for the rest. When all is counted the message begins.
+func (g *Group) count(t *transfer) {
+	end := min(t.counted+countAtOnce, t.sendEnd)
+	for ; t.counted < end; t.counted++ {
+		if next, ok := t.plan.Send(t.counted); ok {
+			t.sendsOf[next.Block]++
+		}
+	}
+	switch {
+	case g.state.over():
+	case t.counted < t.sendEnd:
+		g.port.After(0, makeTag(timerCount, 0, 0))
+	default:
+		t.placed = true
+		if t.first >= 0 {
+			g.arrived(t, t.first, t.held[0].at)
+		}
+	}
+}
+
+// countOn counts on for messages that have not begun.
+func (g *Group) countOn() {
+	for _, t := range g.active {
+		if g.config.Store != nil && !t.placed {
+			g.count(t)
+		}
+	}
+}
+
+// loads reports whether a repair has blocks to load. The next message could take all the memory for that, and wait for the
+// repair itself: it comes later.
+func (g *Group) loads() bool {
+	repairs := func(t *transfer) bool { return t.repair && t.sends }
+	return g.config.Store != nil && slices.ContainsFunc(g.active, repairs)
 }
 
 // spanOf finds where a block lies that is to be sent. It is not ok if the Store must fetch it first.
@@ -88,11 +138,7 @@ func (g *Group) spanOf(t *transfer, block int) (at verbs.Span, loaded, ok bool) 
 		}
 	}
 	at, ok = g.config.Store.Load(t.Message, block)
-	if ok && int(at.Length) < t.BlockLen(block) {
-		g.fail(g.config.Self, because(ErrMemory, fmt.Errorf("%d bytes loaded for a block of %d", at.Length, t.BlockLen(block))))
-		return at, false, false
-	}
-	return at, true, ok
+	return at, true, ok && g.suffices(t.Message, block, at, t.BlockLen(block))
 }
 
 // releaseSent gives memory back after a send, if it was the block's last or the block was loaded for it.
@@ -128,7 +174,7 @@ func (g *Group) releaseAll() {
 	}
 	for _, in := range g.incoming {
 		if in.link != nil && in.transfer == nil && in.at != (verbs.Span{}) {
-			g.config.Store.Release(Message{Number: g.next, BlockSize: g.config.BlockSize}, -1, in.at)
+			g.config.Store.Release(g.nextMessage(), -1, in.at)
 		}
 	}
 	for _, out := range g.outgoing {

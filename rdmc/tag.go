@@ -14,6 +14,7 @@ const (
 	tagConnect                 // a queue pair is connected
 
 	timerPump  // something was asked for from outside a Step
+	timerCount // count on what a Store will be asked for
 	timerStall // look whether those that we wait for are alive
 	timerBroke // a data pair broke, and nobody has said why
 	timerEnd   // last words were not taken in time

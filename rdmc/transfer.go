@@ -14,7 +14,7 @@ type transfer struct {
 	repair bool // every member knows of it: no header travels
 
 	place   Place
-	placed  bool // blocks have a place: Place is known, or there is a Store
+	placed  bool // blocks have a place: Place is known, or the Store's part is counted
 	arrival int  // the group's buffer that it lies in, or its first block until it is placed; -1: none
 	first   int  // the block in that buffer, or -1
 	kept    bool // the application has the buffer
@@ -24,8 +24,10 @@ type transfer struct {
 	arrived schedule.Set // with a gate: blocks that came, accepted or not
 	held    []holding    // with a Store: memory acquired and not released
 	sendsOf []uint16     // with a Store: sends of each block that have not ended
+	counted int          // steps up to, not including, which sendsOf has counted
 
 	receiveStep, sendStep int // the next steps to look at
+	receiveEnd, sendEnd   int // steps up to, not including, which there is something to look at
 	nextReceive, nextSend schedule.Transfer
 	receives, sends       bool // there is a next one
 	toTell                int  // heirs up to, not including, which were told by a header alone
@@ -36,19 +38,22 @@ type transfer struct {
 // newTransfer makes the transfer of a message that nothing is known to have arrived of.
 func newTransfer(m Message, plan schedule.Plan) *transfer {
 	t := &transfer{Message: m, plan: plan, steps: plan.Steps(), arrival: -1, first: -1, have: schedule.NewSet(m.Blocks())}
+	t.receiveStep, t.receiveEnd = plan.Receiving()
+	t.sendStep, t.sendEnd = plan.Sending()
+	t.counted = t.sendStep
 	t.advanceReceive()
 	t.advanceSend()
 	return t
 }
 
 func (t *transfer) advanceReceive() {
-	for t.receives = false; t.receiveStep < t.steps && !t.receives; t.receiveStep++ {
+	for t.receives = false; t.receiveStep < t.receiveEnd && !t.receives; t.receiveStep++ {
 		t.nextReceive, t.receives = t.plan.Receive(t.receiveStep)
 	}
 }
 
 func (t *transfer) advanceSend() {
-	for t.sends = false; t.sendStep < t.steps && !t.sends; t.sendStep++ {
+	for t.sends = false; t.sendStep < t.sendEnd && !t.sends; t.sendStep++ {
 		t.nextSend, t.sends = t.plan.Send(t.sendStep)
 	}
 }
@@ -76,7 +81,7 @@ func (g *Group) Send(place Place, size uint64) (Message, error) {
 		return Message{}, err
 	}
 	m := Message{Number: g.next, Size: size, BlockSize: g.config.BlockSize}
-	if err := place.holds(m); err != nil && g.config.Store == nil {
+	if err := g.config.fits(place, m); err != nil && g.config.Store == nil {
 		return Message{}, g.config.wrong("send: %v", err)
 	}
 	t := newTransfer(m, g.part.Plan(m.Blocks()))
@@ -95,7 +100,7 @@ func (g *Group) startQueued() {
 		g.active = append(g.active, g.queue[0])
 		g.queue = append(g.queue[:0], g.queue[1:]...)
 	}
-	if len(g.active) > 0 && !g.watching {
+	if g.watches() && !g.watching {
 		g.startWatching()
 	}
 }

@@ -105,7 +105,7 @@ func (c *Config) validateFor(limits verbs.Limits) error {
 
 // checkSize says whether a message may be so long.
 func (c *Config) checkSize(size uint64) error {
-	if size > c.MaxMessage || size/uint64(c.BlockSize) >= MaxBlocks {
+	if size > c.MaxMessage || size > MaxBlocks*uint64(c.BlockSize) {
 		return c.wrong("a message of %d bytes in blocks of %d: at most %d bytes and %d blocks", size, c.BlockSize,
 			c.MaxMessage, MaxBlocks)
 	}

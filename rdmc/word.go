@@ -11,7 +11,7 @@ type wordKind uint8
 const (
 	wordCredit wordKind = iota + 1 // receives are posted: value is how many more
 	wordFailed                     // the group has ended: value is a cause and a rank
-	wordLeft                       // the member closed its end
+	wordLeft                       // the member has left: value is the rank of who left first, which may be another
 	wordPing                       // a sign of life is wanted
 	wordPong                       // here it is
 )

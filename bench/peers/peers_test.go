@@ -2,6 +2,7 @@ package peers
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -117,5 +118,29 @@ func TestUCXRuns(t *testing.T) {
 	_, err := UCX{Test: "nonsense", Transport: "posix", Size: 8, Count: 1000}.Rate()
 	if err == nil || !strings.Contains(err.Error(), "-t nonsense") {
 		t.Errorf("a test that does not exist: %v", err)
+	}
+}
+
+func TestBcastTimes(t *testing.T) {
+	got, err := bcastTimes("a warning\ntook 2000000000\ntook 1500000000\n", 2)
+	if want := []float64{2, 1.5}; err != nil || !slices.Equal(got, want) {
+		t.Errorf("%v, %v; want %v", got, err, want)
+	}
+	for _, bad := range []string{"", "took 1\n", "took 1\ntook x\n", "took 1\ntook 2\ntook 3\n"} {
+		if _, err := bcastTimes(bad, 2); err == nil {
+			t.Errorf("%q was taken", bad)
+		}
+	}
+}
+
+func TestEveryWayOfMPIIsTriedOnce(t *testing.T) {
+	for _, ways := range [][]Bcast{BcastsInSharedMemory(), BcastsOverTCP()} {
+		seen := map[string]bool{}
+		for _, way := range ways {
+			if seen[way.String()] {
+				t.Errorf("twice: %s", way)
+			}
+			seen[way.String()] = true
+		}
 	}
 }

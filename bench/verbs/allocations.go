@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/verbs"
 )
 
 // measureAllocations counts allocations from post to completion, on every provider and lane: the most that any operation
 // makes, on either side.
-func measureAllocations(int) (results []result, err error) {
+func measureAllocations(int) (results []contest.Result, err error) {
 	for _, m := range []struct {
 		where   string
 		measure func() (float64, error)
@@ -23,7 +24,7 @@ func measureAllocations(int) (results []result, err error) {
 		{"tcp lane", func() (float64, error) { return allocationsBetween(soft.TCP) }},
 		{"sim", allocationsSim},
 	} {
-		r := result{What: m.where + ", allocations from post to completion", AtMost: true}
+		r := contest.Result{What: m.where + ", allocations from post to completion", AtMost: true}
 		if r.Value, err = m.measure(); err != nil {
 			r.Failed = err.Error()
 		}

@@ -3,78 +3,79 @@ package main
 import (
 	"time"
 
+	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/bench/peers"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/provider/soft"
 )
 
 // contests are the software NIC's lanes between processes, against what a program would take instead.
-func contests(scale int) []contest {
+func contests(scale int) []contest.Contest {
 	return append(sharedMemoryContests(scale), tcpContests(scale)...)
 }
 
-func sharedMemoryContests(scale int) []contest {
+func sharedMemoryContests(scale int) []contest.Contest {
 	rate := order{Lane: soft.SharedMemory, Near: "write in lists", Far: "be written to", Size: 8, Count: scale * 500_000,
 		List: 32, Quiet: 64}.rate
-	return []contest{
+	return []contest.Contest{
 		{
-			what: "shm lane, 8 B write ping-pong, both poll", peer: "UCX am_lat posix", unit: "µs", bound: 1.5, atMost: true,
-			theirs: peers.UCX{Test: "am_lat", Transport: "posix", Size: 8, Count: scale * 100_000}.Latency,
-			ours: order{Lane: soft.SharedMemory, Near: "ping by write", Far: "answer by write", Size: 8,
+			What: "shm lane, 8 B write ping-pong, both poll", Peer: "UCX am_lat posix", Unit: "µs", Bound: 1.5, AtMost: true,
+			Theirs: peers.UCX{Test: "am_lat", Transport: "posix", Size: 8, Count: scale * 100_000}.Latency,
+			Ours: order{Lane: soft.SharedMemory, Near: "ping by write", Far: "answer by write", Size: 8,
 				Count: scale * 100_000}.halfTrip,
 		},
 		{
-			what: "shm lane, 8 B write, post to completion, target stopped", peer: "in-process lane", unit: "µs", bound: 1.5,
-			atMost: true,
-			theirs: order{Lane: soft.InProcess, Near: "write one by one", Size: 8, Count: scale * 200_000}.timeAlone,
-			ours: order{Lane: soft.SharedMemory, Near: "write one by one", Far: "be written to", Size: 8, Count: scale * 200_000,
+			What: "shm lane, 8 B write, post to completion, target stopped", Peer: "in-process lane", Unit: "µs", Bound: 1.5,
+			AtMost: true,
+			Theirs: order{Lane: soft.InProcess, Near: "write one by one", Size: 8, Count: scale * 200_000}.timeAlone,
+			Ours: order{Lane: soft.SharedMemory, Near: "write one by one", Far: "be written to", Size: 8, Count: scale * 200_000,
 				Stop: true}.time,
 		},
 		copyContest("shm lane, 1 MiB writes", 1<<20, scale*500),
 		copyContest("shm lane, 64 MiB writes", 64<<20, scale*5),
 		{
-			what: "shm lane, 8 B writes, lists of 32, quiet 64", peer: "UCX am_bw posix", unit: "M/s", bound: 1,
-			theirs: ucxRate("am_bw", scale*500_000), ours: rate,
+			What: "shm lane, 8 B writes, lists of 32, quiet 64", Peer: "UCX am_bw posix", Unit: "M/s", Bound: 1,
+			Theirs: ucxRate("am_bw", scale*500_000), Ours: rate,
 		},
 		{
-			what: "shm lane, 8 B writes, lists of 32, quiet 64", peer: "UCX put_bw posix, a bare store", unit: "M/s",
-			theirs: ucxRate("put_bw", scale*1_000_000), ours: rate,
+			What: "shm lane, 8 B writes, lists of 32, quiet 64", Peer: "UCX put_bw posix, a bare store", Unit: "M/s",
+			Theirs: ucxRate("put_bw", scale*1_000_000), Ours: rate,
 		},
 	}
 }
 
-func copyContest(what string, size, count int) contest {
-	return contest{
-		what: what, peer: "Go copy, memfd to memfd", unit: "GB/s", bound: 0.9,
-		theirs: giga(func() (float64, error) { return peers.Copy(size, count) }),
-		ours: order{Lane: soft.SharedMemory, Near: "write one by one", Far: "be written to", Size: size,
+func copyContest(what string, size, count int) contest.Contest {
+	return contest.Contest{
+		What: what, Peer: "Go copy, memfd to memfd", Unit: "GB/s", Bound: 0.9,
+		Theirs: giga(func() (float64, error) { return peers.Copy(size, count) }),
+		Ours: order{Lane: soft.SharedMemory, Near: "write one by one", Far: "be written to", Size: size,
 			Count: count}.bandwidth,
 	}
 }
 
-func tcpContests(scale int) []contest {
+func tcpContests(scale int) []contest.Contest {
 	ping := order{Lane: soft.TCP, Near: "ping by immediate", Far: "answer by immediate", Size: 8}
 	asleep, awake := ping, ping
 	asleep.Count, asleep.Spin = scale*1_000, 0
 	awake.Count, awake.Spin = scale*5_000, never
-	return []contest{
+	return []contest.Contest{
 		{
-			what: "tcp lane, 1 MiB writes", peer: "Go net.Conn stream", unit: "GB/s", bound: 0.95,
-			theirs: giga(func() (float64, error) { return peers.TCPStream(1<<20, scale*200) }),
-			ours: order{Lane: soft.TCP, Near: "write in lists", Far: "be written to", Size: 1 << 20, Count: scale * 200,
+			What: "tcp lane, 1 MiB writes", Peer: "Go net.Conn stream", Unit: "GB/s", Bound: 0.95,
+			Theirs: giga(func() (float64, error) { return peers.TCPStream(1<<20, scale*200) }),
+			Ours: order{Lane: soft.TCP, Near: "write in lists", Far: "be written to", Size: 1 << 20, Count: scale * 200,
 				Depth: 8, List: 1, Quiet: 1, Spin: loop.DefaultSpin}.bandwidth,
 		},
 		{
-			what: "tcp lane, 8 B WriteImm ping-pong, both sleep", peer: "Go net.Conn ping-pong", unit: "µs", bound: 1.25,
-			atMost: true,
-			theirs: func() (float64, error) { return peers.TCPPingPong(8, scale*1_000) },
-			ours:   asleep.halfTrip,
+			What: "tcp lane, 8 B WriteImm ping-pong, both sleep", Peer: "Go net.Conn ping-pong", Unit: "µs", Bound: 1.25,
+			AtMost: true,
+			Theirs: func() (float64, error) { return peers.TCPPingPong(8, scale*1_000) },
+			Ours:   asleep.halfTrip,
 		},
 		{
-			what: "tcp lane, 8 B WriteImm ping-pong, both poll", peer: "UCX tag_lat tcp", unit: "µs", bound: 1.2,
-			atMost: true,
-			theirs: peers.UCX{Test: "tag_lat", Transport: "tcp", Size: 8, Count: scale * 5_000}.Latency,
-			ours:   awake.halfTrip,
+			What: "tcp lane, 8 B WriteImm ping-pong, both poll", Peer: "UCX tag_lat tcp", Unit: "µs", Bound: 1.2,
+			AtMost: true,
+			Theirs: peers.UCX{Test: "tag_lat", Transport: "tcp", Size: 8, Count: scale * 5_000}.Latency,
+			Ours:   awake.halfTrip,
 		},
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unsafe"
 
+	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/bench/peers"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -45,7 +46,7 @@ func threadTime() time.Duration {
 	return time.Duration(t.Nano())
 }
 
-func measureBaseline(scale int) ([]result, error) {
+func measureBaseline(scale int) ([]contest.Result, error) {
 	var word atomic.Uint64
 	value, err := cpuPer(scale*1_000_000, func(n int) error {
 		for range n {
@@ -57,13 +58,13 @@ func measureBaseline(scale int) ([]result, error) {
 		return nil, err
 	}
 	line, err := peers.CacheLine(scale * 100_000)
-	return []result{
+	return []contest.Result{
 		{What: "baseline: one atomic addition", Unit: "ns CPU", Value: value},
 		{What: "baseline: a word from one core to the other", Unit: "µs", Value: line},
 	}, err
 }
 
-func measureInProcess(scale int) (results []result, err error) {
+func measureInProcess(scale int) (results []contest.Result, err error) {
 	a, b, err := newSoftPair()
 	if err != nil {
 		return nil, err
@@ -90,7 +91,7 @@ func measureInProcess(scale int) (results []result, err error) {
 		}
 		return nil
 	})
-	return []result{
+	return []contest.Result{
 		{What: "in-process lane, 8 B write, stage to completion", Unit: "ns CPU", Value: one, Bound: 100, AtMost: true},
 		{What: "in-process lane, 8 B write, lists of 32, quiet but one", Unit: "ns CPU", Value: list},
 		{What: "in-process lane, 1 MiB writes against Go's copy, speed", Unit: "×", Value: plain / large},

@@ -1,54 +1,18 @@
 package main
 
 import (
-	"errors"
-	"fmt"
-	"os"
+	"strings"
+
+	"github.com/weft-fabric/weft/bench/contest"
+	"github.com/weft-fabric/weft/bench/peers"
 )
 
-// result is one row of the table.
-type result struct {
-	What   string  `json:"what"`
-	Unit   string  `json:"unit"`
-	Value  float64 `json:"value"`
-	Bound  float64 `json:"bound,omitempty"` // 0 and not AtMost: there is none, the number stands beside for comparison
-	AtMost bool    `json:"at_most,omitempty"`
-	Failed string  `json:"failed,omitempty"` // why there is no value
-	Others float64 `json:"others,omitempty"` // cores that others used meanwhile, if that is not little
-
-	// Of a contest only.
-	Peer     string  `json:"peer,omitempty"`
-	PairUnit string  `json:"pair_unit,omitempty"`
-	Pairs    []pair  `json:"pairs,omitempty"` // in the order of time
-	Low      float64 `json:"low,omitempty"`   // the smallest ratio of a pair
-	High     float64 `json:"high,omitempty"`
-}
-
-// bounded reports whether the value has to reach something.
-func (r result) bounded() bool { return r.Bound != 0 || r.AtMost }
-
-func (r result) met() bool {
-	switch {
-	case r.Failed != "":
-		return false
-	case r.AtMost:
-		return r.Value <= r.Bound
-	}
-	return r.Value >= r.Bound
-}
-
-// step measures some rows.
-type step struct {
-	name string // what -only is matched with
-	run  func() ([]result, error)
-}
-
 // steps are everything there is to measure, in the order of the table.
-func steps(o options) []step {
-	figure := func(name string, measure func(scale int) ([]result, error)) step {
-		return step{name, func() ([]result, error) { return measure(o.scale) }}
+func steps(o options) []contest.Step {
+	figure := func(name string, measure func(scale int) ([]contest.Result, error)) contest.Step {
+		return contest.Step{Name: name, Run: func() ([]contest.Result, error) { return measure(o.scale) }}
 	}
-	all := []step{
+	all := []contest.Step{
 		figure("baseline", measureBaseline),
 		figure("in-process lane", measureInProcess),
 		figure("allocations in-process shm tcp sim", measureAllocations),
@@ -60,50 +24,28 @@ func steps(o options) []step {
 		all, held = nil, roceContests(o.roce, o.scale)
 	}
 	for _, c := range held {
-		all = append(all, step{c.what + ", " + c.peer, func() ([]result, error) {
-			r, err := c.hold(o.pairs)
-			return []result{r}, err
-		}})
+		all = append(all, c.Step(o.pairs))
 	}
 	return all
 }
 
-// measure takes the steps that were asked for. One that fails is a row too, so that the others are not lost.
+// measure takes the steps that were asked for.
 func measure(o options) error {
-	r := newRecord(o.roce != "")
-	watch, err := newWatch()
-	if err != nil {
-		return err
+	r := contest.NewRecord()
+	if o.roce == "" {
+		checkUCX(r)
 	}
-	r.warn(watch.before())
-	for _, s := range steps(o) {
-		if !o.only.MatchString(s.name) {
-			continue
-		}
-		fmt.Fprintf(os.Stderr, "measuring %s\n", s.name)
-		rows, err := s.run()
-		if err != nil {
-			rows = failure(s, rows, err)
-		}
-		if others := watch.others(); others > quiet {
-			for i := range rows {
-				rows[i].Others = others
-			}
-		}
-		r.Results = append(r.Results, rows...)
-	}
-	if len(r.Results) == 0 {
-		return errors.New("-only matches no row")
-	}
-	return report(o.out, r)
+	return r.Run(contest.Options{Out: o.out, Only: o.only}, steps(o))
 }
 
-// failure is what stands in the table for a step that could not be measured.
-func failure(s step, rows []result, err error) []result {
-	r := result{What: s.name}
-	if len(rows) > 0 {
-		r = rows[0]
+// checkUCX keeps the version of UCX.
+func checkUCX(r *contest.Record) {
+	ucx, err := peers.UCXVersion()
+	switch {
+	case err != nil:
+		r.Warn(err.Error())
+	case !strings.HasPrefix(ucx, "1.13."):
+		r.Warn("the bounds against UCX are meant for 1.13, and this is " + ucx)
 	}
-	r.Failed = err.Error()
-	return []result{r}
+	r.Machine.UCX = ucx
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/bench/peers"
 	"github.com/weft-fabric/weft/bench/perftest"
 	"github.com/weft-fabric/weft/bench/pinned"
@@ -30,26 +31,26 @@ import (
 // roceGID is where the rig's device has its IPv4 address.
 const roceGID = 1
 
-func roceContests(weft string, scale int) []contest {
+func roceContests(weft string, scale int) []contest.Contest {
 	device := os.Getenv("WEFT_ROCE")
-	latency := func(operation string, size int, options ...string) contest {
+	latency := func(operation string, size int, options ...string) contest.Contest {
 		count := scale * 100
-		return contest{
-			what: fmt.Sprintf("ibv, %s latency %d B, both poll", operation, size), peer: "ib_" + operation + "_lat", unit: "ticks",
-			bound: 1.3, atMost: true,
-			theirs: peers.Perftest{Program: "ib_" + operation + "_lat", Device: device, GID: roceGID, Size: size, Count: count, Options: options}.Latency,
-			ours:   perf{weft, device, operation, "latency", size, count}.ticks,
+		return contest.Contest{
+			What: fmt.Sprintf("ibv, %s latency %d B, both poll", operation, size), Peer: "ib_" + operation + "_lat", Unit: "ticks",
+			Bound: 1.3, AtMost: true,
+			Theirs: peers.Perftest{Program: "ib_" + operation + "_lat", Device: device, GID: roceGID, Size: size, Count: count, Options: options}.Latency,
+			Ours:   perf{weft, device, operation, "latency", size, count}.ticks,
 		}
 	}
-	bandwidth := func(operation string, size int) contest {
+	bandwidth := func(operation string, size int) contest.Contest {
 		count := scale * 100
-		return contest{
-			what: fmt.Sprintf("ibv, %s bandwidth %d B", operation, size), peer: "ib_" + operation + "_bw", unit: "MB/s", bound: 0.9,
-			theirs: peers.Perftest{Program: "ib_" + operation + "_bw", Device: device, GID: roceGID, Size: size, Count: count, Options: []string{"-I", "0"}}.Bandwidth,
-			ours:   perf{weft, device, operation, "bandwidth", size, count}.megabytes,
+		return contest.Contest{
+			What: fmt.Sprintf("ibv, %s bandwidth %d B", operation, size), Peer: "ib_" + operation + "_bw", Unit: "MB/s", Bound: 0.9,
+			Theirs: peers.Perftest{Program: "ib_" + operation + "_bw", Device: device, GID: roceGID, Size: size, Count: count, Options: []string{"-I", "0"}}.Bandwidth,
+			Ours:   perf{weft, device, operation, "bandwidth", size, count}.megabytes,
 		}
 	}
-	return []contest{latency("write", 8, "-I", "0"), latency("send", 8, "-I", "0"), latency("read", 8),
+	return []contest.Contest{latency("write", 8, "-I", "0"), latency("send", 8, "-I", "0"), latency("read", 8),
 		latency("write", 4096, "-I", "0"), bandwidth("write", 65536)}
 }
 

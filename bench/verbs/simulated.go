@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/provider/sim"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -69,7 +70,7 @@ func (c *cluster) close() error {
 
 // measureEvents has 1,024 nodes in 16 racks, whose uplinks are oversubscribed four times, stream 64 KiB writes to a node
 // in the next rack, sixteen at a time, by machines on loops.
-func measureEvents(scale int) (results []result, err error) {
+func measureEvents(scale int) (results []contest.Result, err error) {
 	const block, depth = 64 << 10, 16
 	c, err := newCluster(1024, 16, 2, depth)
 	if err != nil {
@@ -112,12 +113,12 @@ func measureEvents(scale int) (results []result, err error) {
 	// cpuPer ran scale/10+1 + rounds×scale slices of virtual time, in a steady state.
 	slices := float64(scale/10 + 1 + rounds*scale)
 	perSlice := float64(c.fabric.Events()-events) / slices
-	return []result{{What: "simulator, 1,024 nodes streaming through 16 racks", Unit: "events/s",
+	return []contest.Result{{What: "simulator, 1,024 nodes streaming through 16 racks", Unit: "events/s",
 		Value: 1e9 * perSlice / perEvent, Bound: 1e6}}, nil
 }
 
 // measureNodeMemory makes nodes with a loop, a completion queue and sixteen connected queue pairs of depth 128.
-func measureNodeMemory(int) (results []result, err error) {
+func measureNodeMemory(int) (results []contest.Result, err error) {
 	const nodes = 1000
 	before := heap()
 	c, err := newCluster(nodes, 10, 16, 128)
@@ -130,7 +131,7 @@ func measureNodeMemory(int) (results []result, err error) {
 	}
 	used := float64(heap()-before) / nodes / 1024
 	runtime.KeepAlive(c)
-	return []result{{What: "simulator, memory of a node with 16 queue pairs", Unit: "KiB",
+	return []contest.Result{{What: "simulator, memory of a node with 16 queue pairs", Unit: "KiB",
 		Value: used, Bound: 64, AtMost: true}}, nil
 }
 

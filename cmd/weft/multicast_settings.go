@@ -136,6 +136,10 @@ func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (er
 	if err := o.fillMembers(s); err != nil {
 		return err
 	}
+	if o.block == "auto" {
+		apart := s.provider.lane != "ibv" && !s.simulated && !allStay(s.members)
+		j.Block = cast.AutoBlock(j.Size, cast.MostBlock(j.Rate, apart))
+	}
 	if j.Racks, err = parseRacks(o.racks); err != nil {
 		return fmt.Errorf("--racks %q: %w", o.racks, err)
 	}
@@ -163,7 +167,7 @@ func (o *multicastOptions) fillSizes(s *multicastSettings) error {
 	if err != nil {
 		return fmt.Errorf("--size: %w", err)
 	}
-	s.job.Size, s.job.Block = uint64(size), cast.AutoBlock(uint64(size))
+	s.job.Size = uint64(size)
 	if o.block != "auto" {
 		block, err := units.ParseSize(o.block)
 		if err != nil || block > cast.MaxBlock {
@@ -216,6 +220,10 @@ func (o *multicastOptions) fillMembers(s *multicastSettings) error {
 func staysHere(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return strings.HasPrefix(address, "unix:") || err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
+}
+
+func allStay(addresses []string) bool {
+	return !slices.ContainsFunc(addresses, func(address string) bool { return !staysHere(address) })
 }
 
 // checkMemory says early what would otherwise end with the kernel killing something.

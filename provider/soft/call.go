@@ -44,6 +44,7 @@ func (c *sharedCall) meet(q *QueuePair, l *life) {
 		l.breakTo(phaseOrphaned)
 	}
 	l.peer.Store(view)
+	q.pool.showPosted()
 }
 
 // connect notes that the tie holds, unless the other side has let go.

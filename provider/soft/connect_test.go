@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
@@ -195,5 +196,19 @@ func TestCloseOrderIsChecked(t *testing.T) {
 	h.pair()
 	if h.device.Close() == nil || h.domain.Close() == nil || h.cq.Close() == nil {
 		t.Error("a parent was closed before its children")
+	}
+}
+
+// TestMeetingsAreProgress: on every lane, a connection that is made gives the others of its device more time.
+func TestMeetingsAreProgress(t *testing.T) {
+	for _, lanes := range []Lanes{InProcess, SharedMemory, TCP} {
+		l := newLinkOn(t, Config{Lanes: lanes})
+		for _, h := range []*host{l.a, l.b} {
+			m := &h.device.meetings
+			met := clock.Time(m.progress.Load())
+			if early := (deadline{timeout: tolerance, since: met - 1}); met == 0 || early.at(m) != met.Add(tolerance) {
+				t.Errorf("%v: the last meeting was at %d", lanes, met)
+			}
+		}
 	}
 }

@@ -128,6 +128,9 @@ func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
 // has become Ready meanwhile this end is gone, and says so in its phase before the peer is told.
 func (q *QueuePair) connected(status driver.Status) {
 	q.controls.connecting = false
+	if status == driver.OK {
+		q.device.meetings.progress.Store(int64(clock.Real.Now()))
+	}
 	if q.controls.awaited {
 		q.device.meetings.forget(q.controls.meeting)
 	}

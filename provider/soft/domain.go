@@ -103,7 +103,9 @@ func (d *Domain) adopt(b, pages []byte, file *backing, access driver.Access) (dr
 		d.drop()
 		return nil, err
 	}
-	d.offer(m)
+	if access != 0 {
+		d.offer(m)
+	}
 	return m, nil
 }
 
@@ -195,9 +197,11 @@ func (d *Domain) everybody() []visitor {
 func (d *Domain) quiesce() {
 	d.mu.Lock()
 	queues := make(map[*CompletionQueue]struct{})
+	var last *CompletionQueue // most report to the same
 	for _, l := range d.lives {
-		if l.tied() != nil {
-			queues[l.bell.cq] = struct{}{}
+		if c := l.bell.cq; c != last && l.tied() != nil {
+			last = c
+			queues[c] = struct{}{}
 		}
 	}
 	d.mu.Unlock()

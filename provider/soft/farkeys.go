@@ -1,7 +1,6 @@
 package soft
 
 import (
-	"maps"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -105,89 +104,4 @@ func (k *farKeys) bytes(s driver.Span) []byte {
 		return nil
 	}
 	return k.known[s.Key].slice(s.Address, uint64(s.Length))
-}
-
-// takeQuestion answers what memory a key names, if it may be shared.
-func (n *neighbour) takeQuestion(in *note) error {
-	l := n.device.presentLife(in.There.Number)
-	m := &note{Kind: noteRegion, Key: in.Key, Domain: in.Domain}
-	if l == nil || l.tied() == nil || l.tied().neighbour != n { // it was closed, or was never a peer
-		return n.say(m, nil, -1)
-	}
-	r := l.domain.keys.find(in.Key)
-	if in.Domain != 0 {
-		r = l.domain.keys.local(uint32(in.Key))
-	}
-	if r == nil || r.memory.backing == nil {
-		return n.say(m, nil, -1)
-	}
-	return r.memory.show(n, m)
-}
-
-// show tells a neighbour how to map the memory. It keeps the file open meanwhile.
-func (m *Memory) show(n *neighbour, answer *note) error {
-	b, r := m.backing, m.region
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.fd < 0 || len(b.extents) > maxExtents {
-		return n.say(answer, nil, -1)
-	}
-	if b.shown == nil {
-		b.shown = make(map[*neighbour]uint64)
-	}
-	maps.DeleteFunc(b.shown, func(n *neighbour, _ uint64) bool { return n.isGone() })
-	b.shown[n] = r.version()
-	answer.Found = 1
-	answer.Region = regionNote{Control: uint64(r.at), Serial: r.version(), Base: r.base, Length: uint64(len(r.bytes)),
-		RemoteKey: r.remoteKey, LocalKey: r.localKey}
-	if b.fragile {
-		answer.Region.Fragile = 1
-	}
-	answer.Domain = m.domain.number
-	answer.Key = r.remoteKey
-	return n.say(answer, b.extents, b.fd)
-}
-
-// maxOffers is how much is shown without being asked: the memory of a domain to a new neighbour, or new memory to the
-// neighbours of its domain. What was shown can be used even if its owner is stopped by then; the rest is shown at its first
-// use.
-const maxOffers = 16
-
-// offerAll shows a new peer of the domain some of its memory. If it cannot be told, it is gone. There may be thousands of
-// peers in one neighbour: what that was shown it is not shown again.
-func (d *Domain) offerAll(n *neighbour) {
-	for _, r := range d.keys.some(maxOffers) {
-		if m := r.memory; m.backing != nil && !m.wasShown(n) && m.show(n, &note{Kind: noteRegion}) != nil {
-			return
-		}
-	}
-}
-
-// wasShown reports whether a neighbour was shown the memory as it is now.
-func (m *Memory) wasShown(n *neighbour) bool {
-	b := m.backing
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	version, ok := b.shown[n]
-	return ok && version == m.region.version()
-}
-
-// offer shows new memory to some neighbours that its domain is tied to.
-func (d *Domain) offer(m *Memory) {
-	if m.backing == nil {
-		return
-	}
-	seen := make(map[*neighbour]bool)
-	d.mu.Lock()
-	for _, l := range d.lives {
-		if t := l.tied(); t != nil && len(seen) < maxOffers {
-			seen[t.neighbour] = true
-		}
-	}
-	d.mu.Unlock()
-	for n := range seen {
-		if err := m.show(n, &note{Kind: noteRegion}); err != nil {
-			d.device.config.Log.Debug("offer memory", "error", err)
-		}
-	}
 }

@@ -12,8 +12,8 @@ import (
 
 // takeRegion maps memory that was asked for, and tells those who wait.
 func (n *neighbour) takeRegion(in noteWithFD) error {
-	var r *region
-	if in.Found != 0 && in.fd >= 0 && n.hasRoom() {
+	r := n.present(&in)
+	if r == nil && in.Found != 0 && in.fd >= 0 && n.hasRoom() {
 		var err error
 		if r, err = n.mapRegion(&in); err != nil {
 			n.device.config.Log.Warn("map a neighbour's memory", "device", n.device.config.Name, "peer", n.peer.String(),
@@ -41,6 +41,17 @@ func (n *neighbour) takeRegion(in noteWithFD) error {
 		b.ring()
 	}
 	return nil
+}
+
+// present returns the view of memory that is mapped already: it may be asked for while it is being shown.
+func (n *neighbour) present(in *noteWithFD) *region {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	r := n.views[viewKey{0, in.Key}]
+	if r == nil || in.Found == 0 || r.serial != in.Region.Serial || r.localKey != in.Region.LocalKey || r.stale() {
+		return nil
+	}
+	return r
 }
 
 // maxViews is how much of one neighbour's memory is mapped: the kernel allows a process some 65,000 mappings.

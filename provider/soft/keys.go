@@ -127,15 +127,17 @@ func (t *keyTable) find(remoteKey uint64) *region {
 	return t.regions[remoteKey]
 }
 
-// some returns at most n regions.
-func (t *keyTable) some(n int) (list []*region) {
+// some returns at most n regions, of those wanted.
+func (t *keyTable) some(n int, want func(*region) bool) (list []*region) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for _, r := range t.regions {
 		if len(list) == n {
 			break
 		}
-		list = append(list, r)
+		if want(r) {
+			list = append(list, r)
+		}
 	}
 	return list
 }

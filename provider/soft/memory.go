@@ -3,6 +3,7 @@ package soft
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -14,8 +15,9 @@ import (
 type Memory struct {
 	domain  *Domain
 	region  *region
-	pages   []byte   // what Close unmaps; nil if the bytes belong to the caller
-	backing *backing // nil: private to this process
+	pages   []byte      // what Close unmaps; nil if the bytes belong to the caller
+	backing *backing    // nil: private to this process
+	offered atomic.Bool // neighbours are shown it before they ask
 
 	mu     sync.Mutex
 	closed bool
@@ -60,6 +62,9 @@ func (m *Memory) SetAccess(queue driver.CompletionQueue, tag driver.Tag, access 
 		return err
 	}
 	defer c.exit()
+	if access != 0 {
+		m.domain.offer(m)
+	}
 	m.region.change(alive | uint64(access))
 	c.fence(fence{tag: tag, visitors: m.domain.visitors()})
 	return nil

@@ -31,6 +31,7 @@ type neighbour struct {
 	views   map[viewKey]*region
 	asked   map[viewKey]map[*bell]bool  // who waits for an answer
 	refused map[viewKey]bool            // answers that nobody has looked at yet
+	domains map[uint64]bool             // numbers of our domains whose memory it was offered
 	wakers  map[ref]weak.Pointer[waker] // by where the words of the completion queue lie
 }
 

@@ -12,6 +12,8 @@ import (
 	"weak"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/clock"
 )
 
 var errNotSealed = errors.New("a neighbour's memory could be truncated: its file is not sealed against shrinking")
@@ -139,6 +141,19 @@ func (ns *neighbours) add(n *neighbour) error {
 	return nil
 }
 
+// forget has the neighbours forget a domain that is closed.
+func (ns *neighbours) forget(domain uint64) {
+	ns.mu.Lock()
+	defer ns.mu.Unlock()
+	for _, p := range ns.known {
+		if n := p.neighbour; n != nil {
+			n.mu.Lock()
+			delete(n.domains, domain)
+			n.mu.Unlock()
+		}
+	}
+}
+
 func (d *Device) forgetNeighbour(n *neighbour) {
 	ns := &d.neighbours
 	ns.mu.Lock()
@@ -209,7 +224,7 @@ func (d *Device) shakeHands(conn *net.UnixConn, called *identity) (*neighbour, e
 	}
 	n := &neighbour{device: d, conn: conn, ended: make(chan struct{}), ties: make(map[appointment]*tie),
 		views: make(map[viewKey]*region), asked: make(map[viewKey]map[*bell]bool), refused: make(map[viewKey]bool),
-		wakers: make(map[ref]weak.Pointer[waker])}
+		domains: make(map[uint64]bool), wakers: make(map[ref]weak.Pointer[waker])}
 	if called != nil {
 		if err := n.hello(*called); err != nil {
 			return nil, err
@@ -227,6 +242,7 @@ func (d *Device) shakeHands(conn *net.UnixConn, called *identity) (*neighbour, e
 		return nil, err
 	}
 	n.pid = watchProcess(pid)
+	d.meetings.progress.Store(int64(clock.Real.Now())) // who waits for one of its queue pairs knows now that it lives
 	return n, nil
 }
 

@@ -37,6 +37,7 @@ func (p *parties) join(name identity, w *wire) {
 			p.list = make(map[identity]*party)
 		}
 		one = &party{home: p, name: name}
+		one.heard.Store(true) // it has just been met: nobody has listened in vain yet
 		p.list[name] = one
 	}
 	w.party, w.place = one, len(one.wires)

@@ -60,6 +60,7 @@ type pool struct {
 	count    uint64   // and what posted should be
 	reported uint64   // receives of a pool that is not shared that have ended: up to, not including
 	users    []*QueuePair
+	shown    recentKeys
 	source   *source // of the receives' completions; its queue pair's too, unless the pool is shared
 }
 
@@ -128,6 +129,7 @@ func (p *pool) postAll(list []driver.Receive) error {
 	if err := p.allocate(); err != nil {
 		return err
 	}
+	p.showAll(list)
 	for i := range list {
 		p.post(&list[i])
 	}

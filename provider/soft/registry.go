@@ -64,6 +64,7 @@ func (d *Device) forgetDomain(domain *Domain) {
 	d.mu.Lock()
 	delete(d.domains, domain)
 	d.mu.Unlock()
+	d.neighbours.forget(domain.number)
 }
 
 // forgetQueue is called with the queue's lock held.

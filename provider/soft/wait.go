@@ -3,7 +3,10 @@ package soft
 import (
 	"runtime"
 	"sync/atomic"
+	"syscall"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/clock"
 )
@@ -76,7 +79,8 @@ func (c *CompletionQueue) Wake() { c.sleep.wake() }
 // Wait returns when a completion may be there, when until has come, or when Wake was called since the last Wait. It
 // does the NIC's work meanwhile.
 func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
-	spinUntil := clock.Real.Now().Add(spin)
+	began, offered := clock.Real.Now(), false
+	spinUntil := began.Add(spin)
 	for {
 		next, found, sockets, err := c.attend()
 		if found || err != nil {
@@ -93,8 +97,14 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 			runtime.Gosched()
 		case now < spinUntil && sockets != none:
 			runtime.Gosched() // a turn is the only way to look at a socket
+			if now.Sub(began) > courtesy {
+				yieldCore()
+			}
 		case now < spinUntil:
 			c.spin(min(next, until, spinUntil))
+		case !offered && sockets != none:
+			offered = true
+			yieldCore() // and look once more: sleeping and waking costs ten times as much
 		default:
 			c.doze(min(next, until))
 		}
@@ -104,6 +114,13 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 // awakening is about how long it takes to fall asleep and be woken. Who has just sent or received something looks at its
 // sockets so long before it sleeps, whatever it was told: an answer is often on its way, and Go's own netpoller does so too.
 const awakening = 10 * time.Microsecond
+
+// courtesy is how long a spinner keeps its core for itself: longer than an answer takes from a peer that has one too.
+const courtesy = 20 * time.Microsecond
+
+// yieldCore offers the core to other processes. What the owner waits for may be waiting for that very core, where there are
+// more processes than cores; where there are not, the offer costs half a microsecond.
+func yieldCore() { _, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
 // traffic is what goes on at the sockets of a completion queue.
 type traffic uint8
@@ -162,6 +179,7 @@ func (c *CompletionQueue) spin(until clock.Time) {
 		}
 		if round%yields == 0 {
 			runtime.Gosched()
+			yieldCore()
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 type offer struct {
 	description []byte          // all that must be the same
 	addresses   []verbs.Address // of the queue pairs for that member; none if the two exchange nothing
+	turn        int             // when the group is connected; the root's counts
 }
 
 // Limits of what members tell each other.
@@ -18,12 +19,16 @@ const (
 	maxDescription = 1 << 20 // bytes
 	maxAddresses   = 16      // of one group, for one member
 	maxAddress     = 512     // bytes, as package driver says
+	maxTurns       = MaxGroups / batch
 )
 
-// encodeOffers makes a note: how many, and for each the description and the addresses, with their lengths in front.
-func encodeOffers(offers []offer) []byte {
-	b := binary.BigEndian.AppendUint32(nil, uint32(len(offers)))
+// encodeOffers makes a note: how many turns this member has groups for, how many offers follow, and for each its turn, the
+// description and the addresses, with their lengths in front.
+func encodeOffers(turns int, offers []offer) []byte {
+	b := binary.BigEndian.AppendUint32(nil, uint32(turns))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(offers)))
 	for _, o := range offers {
+		b = binary.BigEndian.AppendUint32(b, uint32(o.turn))
 		b = appendBytes(b, o.description)
 		b = binary.BigEndian.AppendUint32(b, uint32(len(o.addresses)))
 		for _, address := range o.addresses {
@@ -37,17 +42,29 @@ func appendBytes(b, field []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(b, uint32(len(field))), field...)
 }
 
-func decodeOffers(note []byte) ([]offer, error) {
+func decodeOffers(note []byte) (turns int, offers []offer, err error) {
 	c := cursor{rest: note}
-	var offers []offer
+	turns = c.turns()
 	for range c.count("groups", MaxGroups) {
-		o := offer{description: c.bytes("a description", maxDescription)}
+		o := offer{turn: int(c.uint32("a turn"))}
+		if o.turn >= turns {
+			c.fail("a group for turn %d of %d", o.turn, turns)
+		}
+		o.description = c.bytes("a description", maxDescription)
 		for range c.count("addresses", maxAddresses) {
 			o.addresses = append(o.addresses, verbs.Address(c.bytes("an address", maxAddress)))
 		}
 		offers = append(offers, o)
 	}
-	return offers, c.end()
+	return turns, offers, c.end()
+}
+
+func (c *cursor) turns() int {
+	n := int(c.uint32("the number of turns"))
+	if n > maxTurns {
+		c.fail("%d turns, allowed are %d", n, maxTurns)
+	}
+	return n
 }
 
 // cursor reads fields one after another. After the first that is wrong, it reads zeros and keeps the error.

@@ -43,6 +43,7 @@ type creation struct {
 	domain *verbs.Domain
 	groups []*Group
 	shared [][]*Group // by index in the mesh: groups that a member is in too, in the order of the plans
+	turns  int        // how many of them it takes to connect all groups of all members
 }
 
 // run takes the steps. After each that can fail at one member, all tell each other how it went.
@@ -61,11 +62,13 @@ func (c *creation) run(ctx context.Context, plans []Plan) error {
 	if err := c.verdict(ctx, "groups compared", c.compare(ctx, notes)); err != nil {
 		return err
 	}
-	if err = c.connect(ctx); err != nil {
-		err = inOneLine(err, c.undo()) // so that the others need not wait for these
-	}
-	if err := c.verdict(ctx, "groups ready", err); err != nil {
-		return err
+	for turn := range c.turns {
+		if err = c.connect(ctx, turn); err != nil {
+			err = inOneLine(err, c.undo()) // so that the others need not wait for these
+		}
+		if err := c.verdict(ctx, "groups ready", err); err != nil {
+			return err
+		}
 	}
 	return inTurns(ctx, c.loop, c.groups, (*Group).form)
 }
@@ -77,11 +80,13 @@ func (c *creation) make(ctx context.Context, plans []Plan) error {
 		return err
 	}
 	c.shared = make([][]*Group, c.mesh.Len())
+	c.turns = (len(plans) + batch - 1) / batch
 	return inTurns(ctx, c.loop, plans, func(plan Plan) error {
 		g, err := newGroup(c.loop, c.domain, plan)
 		if err != nil {
 			return err
 		}
+		g.turn = len(c.groups) / batch
 		c.groups = append(c.groups, g)
 		for _, member := range plan.Ranks {
 			c.shared[member] = append(c.shared[member], g)
@@ -99,13 +104,13 @@ func (c *creation) offers(ctx context.Context) ([][]byte, error) {
 		}
 		var offers []offer
 		err := inTurns(ctx, c.loop, groups, func(g *Group) error {
-			offers = append(offers, offer{g.Description(), g.Addresses(g.rankOf(member))})
+			offers = append(offers, offer{g.Description(), g.Addresses(g.rankOf(member)), g.turn})
 			return nil
 		})
 		if err != nil {
 			return nil, err
 		}
-		notes[member] = encodeOffers(offers)
+		notes[member] = encodeOffers(c.turns, offers)
 	}
 	return notes, nil
 }
@@ -113,8 +118,8 @@ func (c *creation) offers(ctx context.Context) ([][]byte, error) {
 // compare takes the members' notes apart, keeps the addresses, and finds the first difference.
 func (c *creation) compare(ctx context.Context, notes [][]byte) error {
 	for _, member := range c.others() {
-		theirs, err := decodeOffers(notes[member])
-		if err == nil {
+		turns, theirs, err := decodeOffers(notes[member])
+		if c.turns = max(c.turns, turns); err == nil {
 			err = c.compareWith(ctx, member, theirs)
 		}
 		if err != nil {
@@ -131,7 +136,9 @@ func (c *creation) compareWith(ctx context.Context, member int, theirs []offer) 
 	return inTurns(ctx, c.loop, c.shared[member], func(g *Group) error {
 		rank, offer := g.rankOf(member), theirs[0]
 		theirs = theirs[1:]
-		g.addresses[rank] = offer.addresses
+		if g.addresses[rank] = offer.addresses; rank == 0 {
+			g.turn = offer.turn
+		}
 		if err := g.Agrees(rank, offer.description); err != nil {
 			return fmt.Errorf("%w: %w", ErrDisagree, err)
 		}
@@ -143,21 +150,21 @@ func (c *creation) others() []int {
 	return slices.DeleteFunc(c.mesh.Members(), func(i int) bool { return i == c.mesh.Self() })
 }
 
-// connect connects all groups, a batch at a time, and waits until they are ready. It leaves some of the time for the verdict.
-// All members go through the groups in the same order, so that two ends never wait long for each other, and a device does
-// not have to call thousands of peers at once.
-func (c *creation) connect(ctx context.Context) error {
+// connect connects the groups of a turn and waits until they are ready. It leaves some of the time for the verdict.
+//
+// A group's turn is its root's: all its members connect it in the same, and begin the turn together. So two ends never wait
+// long for each other, be a member busy with other groups or the plans in whatever order, and a device does not have to call
+// thousands of peers at once.
+func (c *creation) connect(ctx context.Context, turn int) error {
 	deadline, _ := ctx.Deadline()
 	ctx, cancel := context.WithTimeout(ctx, time.Until(deadline)*3/4)
 	defer cancel()
-	for few := range slices.Chunk(c.groups, batch) {
-		err := inTurns(ctx, c.loop, few, (*Group).connect)
-		for _, g := range few {
-			if err == nil {
-				err = g.awaitReady(ctx)
-			}
-		}
-		if err != nil {
+	few := slices.DeleteFunc(slices.Clone(c.groups), func(g *Group) bool { return g.turn != turn })
+	if err := inTurns(ctx, c.loop, few, (*Group).connect); err != nil {
+		return err
+	}
+	for _, g := range few {
+		if err := g.awaitReady(ctx); err != nil {
 			return err
 		}
 	}

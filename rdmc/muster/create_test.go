@@ -104,6 +104,39 @@ func TestAThousandGroups(t *testing.T) {
 	closeAll(t, members, groups)
 }
 
+// TestPlansInCircles: pairs of members agree on the order of their groups, but not all three do. None waits for a group that
+// another has not come to yet.
+func TestPlansInCircles(t *testing.T) {
+	members := newMembers(t, 3, 1<<16, soft.InProcess)
+	const each = batch + 8
+	groups := createAll(t, members, func(i int, m *member) (plans []Plan) {
+		before := (i + 2) % 3
+		for k := range 2 * each {
+			ranks := []int{i, (i + 1) % 3}
+			if k >= each {
+				ranks = []int{before, i}
+			}
+			plans = append(plans, Plan{Config: m.smallConfig(fmt.Sprint(ranks, k%each)), Ranks: ranks})
+		}
+		return plans
+	})
+	closeAll(t, members, groups)
+}
+
+// TestAMemberWithoutGroups takes part in all turns.
+func TestAMemberWithoutGroups(t *testing.T) {
+	members := newMembers(t, 3, 1<<16, soft.InProcess)
+	groups := createAll(t, members, func(i int, m *member) (plans []Plan) {
+		for k := range 3 * batch {
+			if i != 2 {
+				plans = append(plans, Plan{Config: m.smallConfig(fmt.Sprint(k)), Ranks: []int{0, 1}})
+			}
+		}
+		return plans
+	})
+	closeAll(t, members, groups)
+}
+
 // TestManyGroupsOnEveryLane: a device is not asked to call thousands of peers at once.
 func TestManyGroupsOnEveryLane(t *testing.T) {
 	if testing.Short() {

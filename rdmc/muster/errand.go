@@ -82,7 +82,8 @@ func hand(ctx context.Context, l *loop.Loop, f func()) error {
 	}
 }
 
-// batch is how many groups are dealt with in one turn of the loop: few enough not to hold up others on it.
+// batch is how many groups are dealt with in one turn of the loop: few enough not to hold up others on it. And so many are
+// connected at once.
 const batch = 32
 
 // inTurns does something with each of things on a loop, and waits for it. It ends with the first error.

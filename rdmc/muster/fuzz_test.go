@@ -9,11 +9,11 @@ import (
 )
 
 func FuzzOffers(f *testing.F) {
-	f.Add(encodeOffers(nil))
-	f.Add(encodeOffers([]offer{{description: []byte("d"), addresses: []verbs.Address{"a", "bc"}}, {}}))
+	f.Add(encodeOffers(0, nil))
+	f.Add(encodeOffers(2, []offer{{description: []byte("d"), addresses: []verbs.Address{"a", "bc"}, turn: 1}, {}}))
 	f.Fuzz(func(t *testing.T, note []byte) {
-		offers, err := decodeOffers(note)
-		if err == nil && !bytes.Equal(encodeOffers(offers), note) {
+		turns, offers, err := decodeOffers(note)
+		if err == nil && !bytes.Equal(encodeOffers(turns, offers), note) {
 			t.Errorf("%x became %v", note, offers)
 		}
 	})

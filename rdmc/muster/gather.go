@@ -22,7 +22,8 @@ const (
 
 // Remains is what is left of the messages of a group after a failure: the same at all survivors, but for the Places.
 type Remains struct {
-	// Unfinished are the messages that the survivors can finish, for the Config of a group of theirs.
+	// Unfinished are the messages that the survivors can finish, for the Config of a group of theirs. Who holds nothing of a
+	// message shares a set with others: Clone it to change it.
 	Unfinished []rdmc.Unfinished
 	// Lost are messages of which nobody holds some block: the root died before it had given everything away.
 	Lost []rdmc.Message
@@ -94,12 +95,10 @@ func (t *tally) add(rank int, note []byte) error {
 	return nil
 }
 
-// begin notes a message of which nobody holds anything yet.
+// begin notes a message of which nobody holds anything yet. All have the same empty set: a member may name messages of
+// millions of blocks, and one set for each member of the group could take all memory.
 func (t *tally) begin(m rdmc.Message) *rdmc.Unfinished {
-	u := &rdmc.Unfinished{Message: m, Have: make([]schedule.Set, t.members)}
-	for rank := range u.Have {
-		u.Have[rank] = schedule.NewSet(m.Blocks())
-	}
+	u := &rdmc.Unfinished{Message: m, Have: slices.Repeat([]schedule.Set{schedule.NewSet(m.Blocks())}, t.members)}
 	t.messages[m.Number] = u
 	return u
 }
@@ -151,7 +150,7 @@ func sorted(holdings []rdmc.Holding) ([]rdmc.Holding, error) {
 
 // checkMessage says whether there can be such a message.
 func checkMessage(m rdmc.Message) error {
-	if m.BlockSize < 1 || m.BlockSize > math.MaxInt32 || m.Size/uint64(m.BlockSize) >= rdmc.MaxBlocks {
+	if m.BlockSize < 1 || m.BlockSize > math.MaxInt32 || m.Size > rdmc.MaxBlocks*uint64(m.BlockSize) {
 		return fmt.Errorf("message %d has %d bytes in blocks of %d", m.Number, m.Size, m.BlockSize)
 	}
 	return nil

@@ -67,6 +67,15 @@ func describe(r Remains) (text string) {
 	return text + fmt.Sprint("lost ", lost)
 }
 
+// A member that names a large message does not cost the others a set for each member.
+func TestLargeMessagesCostLittle(t *testing.T) {
+	all := tally{members: 1000, messages: make(map[uint64]*rdmc.Unfinished)}
+	allocations := testing.AllocsPerRun(10, func() { all.begin(rdmc.Message{Size: 1 << 20, BlockSize: 1}) })
+	if allocations > 10 {
+		t.Errorf("%v allocations for a message that one of 1000 members named", allocations)
+	}
+}
+
 func TestGatherKeepsPlaces(t *testing.T) {
 	members, ctx := newMembers(t, 2, room, soft.InProcess), testContext(t)
 	mustAll(t, concurrently(members, func(i int, m *member) error {

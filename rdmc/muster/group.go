@@ -20,6 +20,7 @@ type Group struct {
 	loop      *loop.Loop
 	domain    *verbs.Domain
 	addresses [][]verbs.Address // by rank: what the members gave us to connect with
+	turn      int               // when it is connected
 
 	ready  chan struct{} // closed by Ready
 	ended  chan struct{} // closed when failure is set, on the loop

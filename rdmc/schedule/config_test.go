@@ -98,3 +98,21 @@ func FuzzAgreement(f *testing.F) {
 		}
 	})
 }
+
+// A member of a large group has hardly more steps to look at than blocks, even where the others take hours.
+func TestIdleStepsAreSkipped(t *testing.T) {
+	const blocks = 1 << 26
+	for _, algorithm := range []Algorithm{Tree, Sequential} {
+		part, err := New(Config{Algorithm: algorithm, Members: 1000, Stripes: 2}, 999)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := part.Plan(blocks)
+		if from, to := p.Receiving(); to-from < blocks || to-from > blocks+1000*2 {
+			t.Errorf("%v: %d blocks come in steps %d to %d", algorithm, blocks, from, to)
+		}
+		if from, to := p.Sending(); from < to {
+			t.Errorf("%v: the last member sends in steps %d to %d", algorithm, from, to)
+		}
+	}
+}

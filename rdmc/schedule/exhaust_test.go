@@ -59,6 +59,9 @@ func (c *cluster) begin(blocks int) {
 // check looks at what one member does in one step. A block that is received in this step cannot be sent in it: it is
 // noted with its step, and a sender must have what it sends from an earlier one.
 func (c *cluster) check(rank, step int) error {
+	if err := checkBounds(c.plans[rank], step); err != nil {
+		return fmt.Errorf("%d: %w", rank, err)
+	}
 	if out, ok := c.plans[rank].Send(step); ok {
 		if in, ok := c.plans[out.Peer].Receive(step); !ok || in != (Transfer{rank, out.Block}) {
 			return fmt.Errorf("%d sends block %d to %d, which expects %v %v", rank, out.Block, out.Peer, in, ok)
@@ -72,6 +75,18 @@ func (c *cluster) check(rank, step int) error {
 		return nil
 	}
 	return c.take(rank, step, in)
+}
+
+// checkBounds: whoever looks only at the steps that a plan names misses nothing.
+func checkBounds(p Plan, step int) error {
+	outside := func(from, to int) bool { return step < from || step >= to }
+	if _, ok := p.Send(step); ok && outside(p.Sending()) {
+		return fmt.Errorf("it sends in step %d, outside of its bounds", step)
+	}
+	if _, ok := p.Receive(step); ok && outside(p.Receiving()) {
+		return fmt.Errorf("it receives in step %d, outside of its bounds", step)
+	}
+	return nil
 }
 
 func (c *cluster) take(rank, step int, in Transfer) error {

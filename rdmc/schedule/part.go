@@ -122,3 +122,24 @@ type plan struct {
 func (p plan) Steps() int                        { return p.steps(p.blocks) }
 func (p plan) Send(step int) (Transfer, bool)    { return p.send(p.blocks, step) }
 func (p plan) Receive(step int) (Transfer, bool) { return p.receive(p.blocks, step) }
+
+// bounded is a pattern in which members are idle for as many steps as there are blocks, or many times that. It says between
+// which steps they are not, so that nobody has to look at the others.
+type bounded interface {
+	sending(blocks int) (from, to int)
+	receiving(blocks int) (from, to int)
+}
+
+func (p plan) Sending() (from, to int) {
+	if b, ok := p.pattern.(bounded); ok {
+		return b.sending(p.blocks)
+	}
+	return 0, p.Steps()
+}
+
+func (p plan) Receiving() (from, to int) {
+	if b, ok := p.pattern.(bounded); ok {
+		return b.receiving(p.blocks)
+	}
+	return 0, p.Steps()
+}

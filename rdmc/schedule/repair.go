@@ -133,6 +133,16 @@ func (p *repairPlan) Steps() int                        { return p.steps }
 func (p *repairPlan) Send(step int) (Transfer, bool)    { return find(p.sends, step) }
 func (p *repairPlan) Receive(step int) (Transfer, bool) { return find(p.receives, step) }
 
+func (p *repairPlan) Sending() (from, to int)   { return within(p.sends) }
+func (p *repairPlan) Receiving() (from, to int) { return within(p.receives) }
+
+func within(deeds []deed) (from, to int) {
+	if len(deeds) == 0 {
+		return 0, 0
+	}
+	return deeds[0].step, deeds[len(deeds)-1].step + 1
+}
+
 func find(deeds []deed, step int) (Transfer, bool) {
 	i, ok := slices.BinarySearchFunc(deeds, step, func(d deed, step int) int { return cmp.Compare(d.step, step) })
 	if !ok {

@@ -35,6 +35,8 @@ type Plan interface {
 	Steps() int                        // how many steps the message takes, the same for all members
 	Send(step int) (Transfer, bool)    // what the member sends in a step, if anything
 	Receive(step int) (Transfer, bool) // what it receives, if anything
+	Sending() (from, to int)           // before from, and from to on, it sends nothing
+	Receiving() (from, to int)         // and receives nothing
 }
 
 // What a group can have at most.

@@ -16,6 +16,20 @@ func (s sequential) receive(blocks, step int) (Transfer, bool) {
 	return Transfer{Peer: 0, Block: block}, s.rank > 0 && block >= 0 && block < blocks
 }
 
+func (s sequential) sending(blocks int) (from, to int) {
+	if s.rank > 0 {
+		return 0, 0
+	}
+	return 0, s.steps(blocks)
+}
+
+func (s sequential) receiving(blocks int) (from, to int) {
+	if s.rank == 0 {
+		return 0, 0
+	}
+	return (s.rank - 1) * blocks, s.rank * blocks
+}
+
 func (s sequential) peers() []int {
 	if s.rank > 0 {
 		return []int{0}

@@ -42,6 +42,27 @@ func (s striped) receive(blocks, step int) (Transfer, bool) {
 	return Transfer{t.Peer, t.Block*s.stripes + stripe}, ok
 }
 
+func (s striped) sending(blocks int) (from, to int) {
+	if b, ok := s.pattern.(bounded); ok {
+		return s.widen(blocks, b.sending)
+	}
+	return 0, s.steps(blocks)
+}
+
+func (s striped) receiving(blocks int) (from, to int) {
+	if b, ok := s.pattern.(bounded); ok {
+		return s.widen(blocks, b.receiving)
+	}
+	return 0, s.steps(blocks)
+}
+
+// widen: the last stripe, which has the fewest blocks, begins first, and the first one ends last.
+func (s striped) widen(blocks int, bounds func(blocks int) (from, to int)) (from, to int) {
+	from, _ = bounds(share(blocks, s.stripes, s.stripes-1))
+	_, to = bounds(share(blocks, s.stripes, 0))
+	return from * s.stripes, to * s.stripes
+}
+
 // turn tells whose turn a step is, and how many blocks that stripe has.
 func (s striped) turn(blocks, step int) (stripe, own int) {
 	if step < 0 {

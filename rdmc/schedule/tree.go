@@ -25,6 +25,17 @@ func (t tree) receive(blocks, step int) (Transfer, bool) {
 	return Transfer{Peer: parent, Block: block}, ok && block >= 0 && block < blocks
 }
 
+func (t tree) sending(blocks int) (from, to int) {
+	return t.firstStage() * blocks, (t.firstStage() + len(t.heirs())) * blocks
+}
+
+func (t tree) receiving(blocks int) (from, to int) {
+	if t.rank == 0 {
+		return 0, 0
+	}
+	return (t.firstStage() - 1) * blocks, t.firstStage() * blocks
+}
+
 // firstStage is the stage in which the member begins to send: the one after that in which it receives.
 func (t tree) firstStage() int { return bits.Len(uint(t.rank)) }
 

@@ -51,8 +51,10 @@ func (m *member) otherVersion(o groupOrder, version byte) ([]byte, error) {
 	}
 	description := bytes.Clone(<-described)
 	description[4] = version // behind the magic
-	note := binary.BigEndian.AppendUint32(nil, 1)
-	note = binary.BigEndian.AppendUint32(note, uint32(len(description)))
+	var note []byte
+	for _, n := range []int{1, 1, 0, len(description)} { // one turn, one group, in turn 0
+		note = binary.BigEndian.AppendUint32(note, uint32(n))
+	}
 	note = append(note, description...)
 	return binary.BigEndian.AppendUint32(note, 0), nil
 }

@@ -153,7 +153,6 @@ func (p *process) end(t *testing.T) {
 	if !p.dead && !p.cmd.ProcessState.Success() && !t.Failed() {
 		t.Errorf("%s ended as %v", p.name, p.cmd.ProcessState)
 	}
-	p.check(t)
 }
 
 // story is the last reports, for people.

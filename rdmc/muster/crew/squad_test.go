@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 
 	"github.com/weft-fabric/weft/rdmc"
@@ -191,13 +192,14 @@ func (s *squad) admit(ctx context.Context) error {
 // holdings is all that is here of messages that others may lack.
 func (s *squad) holdings(ctx context.Context) (held []rdmc.Holding, err error) {
 	err = s.made.Do(ctx, func(g *rdmc.Group) error {
-		held = g.Holdings()
-		for _, h := range s.complete {
-			held = append(held, h)
+		for _, h := range g.Holdings() {
+			if _, ok := s.complete[h.Number]; !ok { // it may be both: complete here, and being finished for others
+				held = append(held, h)
+			}
 		}
+		held = slices.AppendSeq(held, maps.Values(s.complete))
 		return nil
 	})
-	slices.SortFunc(held, func(a, b rdmc.Holding) int { return int(a.Number) - int(b.Number) })
 	return held, err
 }
 

@@ -33,7 +33,7 @@ func (p *process) isStopped() bool {
 }
 
 // briefly is how long those are waited for that will never move.
-const briefly = 2 * time.Second
+func briefly(lane string) time.Duration { return time.Duration(inMachine(lane, 4, 2)) * time.Second }
 
 // stopped makes groups of which one has a member that stops itself in the middle of a transfer.
 func stopped(t *testing.T, lane string, stall time.Duration) (c *crew, with, without groupOrder) {
@@ -53,7 +53,7 @@ func TestStopped(t *testing.T) {
 	takesSeconds(t)
 	t.Parallel()
 	onLanesAtOnce(t, func(t *testing.T, lane string) {
-		c, with, without := stopped(t, lane, briefly)
+		c, with, without := stopped(t, lane, briefly(lane))
 		c.send(without, sizes...)
 		c.arrive(without, without.Ranks, len(sizes))
 		c.lose(with, []int{0, 1, 2}, 3)

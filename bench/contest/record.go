@@ -1,4 +1,4 @@
-package main
+package contest
 
 import (
 	"encoding/json"
@@ -9,53 +9,51 @@ import (
 	"runtime"
 	"strings"
 	"time"
-
-	"github.com/weft-fabric/weft/bench/peers"
 )
 
-// record is one run, as it is kept.
-type record struct {
+// Record is one run, as it is kept.
+type Record struct {
 	Time     time.Time `json:"time"`
-	Machine  machine   `json:"machine"`
+	Machine  Machine   `json:"machine"`
 	Warnings []string  `json:"warnings,omitempty"`
-	Results  []result  `json:"results"`
+	Notes    []string  `json:"notes,omitempty"` // what was found out on the way
+	Results  []Result  `json:"results"`
 }
 
-type machine struct {
-	CPU    string `json:"cpu"`
-	Cores  int    `json:"cores"`
-	Kernel string `json:"kernel"`
-	Go     string `json:"go"`
-	OS     string `json:"os"`
-	UCX    string `json:"ucx,omitempty"`
+// Machine is what it ran on, and the versions of the peers.
+type Machine struct {
+	CPU     string `json:"cpu"`
+	Cores   int    `json:"cores"`
+	Kernel  string `json:"kernel"`
+	Go      string `json:"go"`
+	OS      string `json:"os"`
+	UCX     string `json:"ucx,omitempty"`
+	OpenMPI string `json:"openmpi,omitempty"`
+	MPICH   string `json:"mpich,omitempty"`
 }
 
-func newRecord(withoutUCX bool) *record {
-	r := &record{Time: time.Now().UTC().Truncate(time.Second), Machine: thisMachine()}
-	if withoutUCX {
-		return r
-	}
-	ucx, err := peers.UCXVersion()
-	switch {
-	case err != nil:
-		r.warn([]string{err.Error()})
-	case !strings.HasPrefix(ucx, "1.13."):
-		r.warn([]string{"the bounds against UCX are meant for 1.13, and this is " + ucx})
-	}
-	r.Machine.UCX = ucx
-	return r
+// NewRecord begins a record of a run on this machine.
+func NewRecord() *Record {
+	return &Record{Time: time.Now().UTC().Truncate(time.Second), Machine: thisMachine()}
 }
 
-// warn keeps warnings, and prints them: whoever sits there may want to stop.
-func (r *record) warn(warnings []string) {
+// Warn keeps warnings, and prints them: whoever sits there may want to stop.
+func (r *Record) Warn(warnings ...string) {
 	for _, w := range warnings {
 		fmt.Fprintln(os.Stderr, "warning:", w)
 	}
 	r.Warnings = append(r.Warnings, warnings...)
 }
 
+// Note keeps something that was found out on the way, and prints it.
+func (r *Record) Note(format string, values ...any) {
+	note := fmt.Sprintf(format, values...)
+	fmt.Fprintln(os.Stderr, note)
+	r.Notes = append(r.Notes, note)
+}
+
 // load reads the last recorded run, if there is one.
-func load(path string) (last record, err error) {
+func load(path string) (last Record, err error) {
 	if path == "" {
 		return last, nil
 	}
@@ -72,7 +70,7 @@ func load(path string) (last record, err error) {
 	return last, nil
 }
 
-func keep(path string, r *record) error {
+func keep(path string, r *Record) error {
 	text, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err
@@ -83,8 +81,8 @@ func keep(path string, r *record) error {
 	return os.WriteFile(path, append(text, '\n'), 0o644)
 }
 
-func thisMachine() machine {
-	m := machine{CPU: "unknown", Cores: runtime.NumCPU(), Kernel: "unknown", Go: runtime.Version(),
+func thisMachine() Machine {
+	m := Machine{CPU: "unknown", Cores: runtime.NumCPU(), Kernel: "unknown", Go: runtime.Version(),
 		OS: runtime.GOOS + "/" + runtime.GOARCH}
 	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
 		m.Kernel = strings.TrimSpace(string(text))

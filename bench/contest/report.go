@@ -1,4 +1,4 @@
-package main
+package contest
 
 import (
 	"errors"
@@ -10,14 +10,14 @@ import (
 	"text/tabwriter"
 )
 
-// report prints the results beside the last recorded ones, keeps them, and fails if a bound is missed.
-func report(out string, r *record) error {
+// report prints the results beside the last Recorded ones, keeps them, and fails if a bound is missed.
+func report(out string, r *Record) error {
 	last, err := load(out)
 	if err != nil {
 		return err
 	}
 	printTable(os.Stdout, r.Results, last)
-	if slices.ContainsFunc(r.Results, result.disturbed) {
+	if slices.ContainsFunc(r.Results, Result.disturbed) {
 		fmt.Println("* others used the machine meanwhile: measure again when it is quiet")
 	}
 	if out != "" {
@@ -29,7 +29,7 @@ func report(out string, r *record) error {
 }
 
 // misses is an error with a line for each row that is not as it has to be.
-func misses(results []result) (err error) {
+func misses(results []Result) (err error) {
 	for _, r := range results {
 		switch {
 		case r.Failed != "":
@@ -41,7 +41,7 @@ func misses(results []result) (err error) {
 	return err
 }
 
-func printTable(w io.Writer, results []result, last record) {
+func printTable(w io.Writer, results []Result, last Record) {
 	before := map[string]float64{}
 	for _, r := range last.Results {
 		before[r.key()] = r.Value
@@ -57,33 +57,33 @@ func printTable(w io.Writer, results []result, last record) {
 }
 
 // key names the row for the comparison with an earlier run.
-func (r result) key() string { return r.What + "|" + r.Peer }
+func (r Result) key() string { return r.What + "|" + r.Peer }
 
 // disturbed reports whether others used the machine meanwhile.
-func (r result) disturbed() bool { return r.Others > 0 }
+func (r Result) disturbed() bool { return r.Others > 0 }
 
-func (r result) name() string {
+func (r Result) name() string {
 	if r.disturbed() {
 		return r.What + " *"
 	}
 	return r.What
 }
 
-func (r result) measured() string {
+func (r Result) measured() string {
 	if r.Failed != "" {
 		return "-"
 	}
 	return strings.TrimSpace(number(r.Value) + " " + r.Unit)
 }
 
-func (r result) spread() string {
+func (r Result) spread() string {
 	if len(r.Pairs) == 0 || r.Failed != "" {
 		return ""
 	}
 	return number(r.Low) + ".." + number(r.High)
 }
 
-func (r result) verdict() string {
+func (r Result) verdict() string {
 	if r.Failed != "" {
 		return "FAILED"
 	}
@@ -99,16 +99,16 @@ func (r result) verdict() string {
 }
 
 // sides are the medians of what a contest compared.
-func (r result) sides() (ours, theirs string) {
+func (r Result) sides() (ours, theirs string) {
 	if len(r.Pairs) == 0 || r.Failed != "" {
 		return "", r.Peer
 	}
-	ours = number(median(column(r.Pairs, func(p pair) float64 { return p.Ours }))) + " " + r.PairUnit
-	theirs = number(median(column(r.Pairs, func(p pair) float64 { return p.Peer }))) + " " + r.PairUnit
+	ours = number(Median(column(r.Pairs, func(p Pair) float64 { return p.Ours }))) + " " + r.PairUnit
+	theirs = number(Median(column(r.Pairs, func(p Pair) float64 { return p.Peer }))) + " " + r.PairUnit
 	return ours, theirs + "  " + r.Peer
 }
 
-func (r result) change(old float64) string {
+func (r Result) change(old float64) string {
 	if old == 0 || r.Failed != "" {
 		return ""
 	}

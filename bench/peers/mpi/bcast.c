@@ -1,0 +1,75 @@
+/* bcast BYTES REPEATS has rank 0 broadcast BYTES with MPI_Bcast, REPEATS times and once before to warm up, and prints for
+ * each the nanoseconds from rank 0's call to the last rank's return: all ranks are on one host and share its monotonic clock.
+ * Every broadcast has other contents, and every rank checks all of them, outside of the measured time. */
+#include <inttypes.h>
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+static int64_t now(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static uint64_t word(uint64_t round, uint64_t i)
+{
+	return (i + 1) * 0x9e3779b97f4a7c15u ^ round;
+}
+
+static void fill(uint64_t *b, size_t words, uint64_t round)
+{
+	for (size_t i = 0; i < words; i++)
+		b[i] = word(round, i);
+}
+
+static void check(const uint64_t *b, size_t words, uint64_t round, int rank)
+{
+	for (size_t i = 0; i < words; i++) {
+		if (b[i] == word(round, i))
+			continue;
+		fprintf(stderr, "bcast: rank %d has wrong contents at byte %zu\n", rank, i * sizeof *b);
+		MPI_Abort(MPI_COMM_WORLD, 1);
+	}
+}
+
+/* broadcast returns how long one broadcast took, at rank 0. */
+static int64_t broadcast(void *b, size_t bytes, int rank)
+{
+	int64_t began, ended, last;
+	MPI_Barrier(MPI_COMM_WORLD);
+	began = now();
+	MPI_Bcast(b, (int)(bytes / sizeof(uint64_t)), MPI_UINT64_T, 0, MPI_COMM_WORLD);
+	ended = now();
+	MPI_Reduce(&ended, &last, 1, MPI_INT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
+	return rank == 0 ? last - began : 0;
+}
+
+int main(int argc, char **argv)
+{
+	MPI_Init(&argc, &argv);
+	int rank;
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	size_t bytes = argc == 3 ? strtoull(argv[1], NULL, 10) : 0;
+	uint64_t repeats = argc == 3 ? strtoull(argv[2], NULL, 10) : 0;
+	uint64_t *b = bytes > 0 && bytes % sizeof *b == 0 ? aligned_alloc(4096, (bytes + 4095) / 4096 * 4096) : NULL;
+	if (b == NULL || repeats == 0) {
+		fprintf(stderr, "usage: bcast BYTES REPEATS, with a multiple of eight bytes that fits into memory\n");
+		MPI_Abort(MPI_COMM_WORLD, 2);
+	}
+	memset(b, 0, bytes);
+	for (uint64_t round = 0; round <= repeats; round++) {
+		if (rank == 0)
+			fill(b, bytes / sizeof *b, round);
+		int64_t took = broadcast(b, bytes, rank);
+		check(b, bytes / sizeof *b, round, rank);
+		if (rank == 0 && round > 0)
+			printf("took %" PRId64 "\n", took);
+	}
+	free(b);
+	MPI_Finalize();
+	return 0;
+}

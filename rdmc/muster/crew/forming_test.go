@@ -1,0 +1,40 @@
+package crew
+
+import (
+	"fmt"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// A member dies while groups are being formed. The others hear who it was, by an error of Create or, if that was through with
+// it, by a failure of the groups; and they form others without it.
+func TestKillForming(t *testing.T) {
+	onLanes(t, func(t *testing.T, lane string) {
+		for after := int64(1); after <= 7; after += int64(inMachine(lane, 6, 2)) {
+			t.Run(fmt.Sprint(after), func(t *testing.T) { killForming(t, lane, after) })
+		}
+	})
+}
+
+func killForming(t *testing.T, lane string, after int64) {
+	const victim = 2
+	c := newCrew(t, lane, 4, func(i int, open *order) { open.Fused = i == victim })
+	groups := everyGroup([]int{0, 1, victim, 3}, 1)
+	c.same([]int{victim}, order{Do: "arm", After: after, Signal: syscall.SIGKILL})
+	create := order{Do: "create", Groups: groups}
+	c.members[victim].tell(create)
+	for at, answer := range c.order(c.others(victim), func(int) order { return create }) {
+		if answer != "" && !strings.Contains(answer, memberName(victim)) {
+			t.Errorf("%s does not say who died: %s", c.members[c.others(victim)[at]].name, answer)
+		}
+	}
+	c.fall(victim)
+	c.same(c.all(), order{Do: "regroup", Dead: []int{victim}})
+	var rest []groupOrder
+	for _, g := range everyGroup(c.all(), 1) {
+		g.Name += ", without it"
+		rest = append(rest, g)
+	}
+	c.carry(rest)
+}
