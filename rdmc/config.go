@@ -22,7 +22,7 @@ type Config struct {
 	Stripes   int                // schedules that take turns, to hide latency; 0: 2; 1 is better for a few blocks; same
 	BlockSize int                // bytes; 0: DefaultBlockSize; same
 	Offload   bool               // have the NIC run the whole transfer (section 4.4); needs Limits.Chains, excludes Gate; same
-	Credits   int                // receives posted ahead, at most MaxWindow; 0: Stripes, with Offload 64; same
+	Credits   int                // receives posted ahead, at most MaxWindow; 0: 1 for one stripe, else Stripes + 1, with Offload 64; same
 
 	Sends      int           // blocks on their way from here at a time, at most MaxWindow; 0: Stripes, with Offload 64
 	Arrivals   int           // buffers for first blocks and one-block messages; 0: 4

@@ -35,8 +35,11 @@ func (c *Config) setDefaults() {
 	if c.Offload {
 		window = defaultOffload
 	}
-	setDefault(&c.Credits, window)
 	setDefault(&c.Sends, window)
+	if c.Stripes > 1 && !c.Offload {
+		window++ // so that a sender need not wait for the word
+	}
+	setDefault(&c.Credits, window)
 	setDefault(&c.BlockSize, DefaultBlockSize)
 	setDefault(&c.Arrivals, defaultArrivals)
 	setDefault(&c.MaxMessage, defaultMaxMessage)

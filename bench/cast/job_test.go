@@ -61,7 +61,7 @@ func TestBound(t *testing.T) {
 func TestAutoBlock(t *testing.T) {
 	for size, want := range map[uint64]int{0: 64 << 10, 1: 64 << 10, 1 << 20: 64 << 10, 1<<20 + 1: 64 << 10, 2 << 20: 128 << 10,
 		3 << 20: 256 << 10, 256e6: 1 << 20, 1 << 40: 1 << 20} {
-		if got := AutoBlock(size, MostBlock(0, false)); got != want {
+		if got := AutoBlock(size, MostBlock(0, false, false)); got != want {
 			t.Errorf("%d bytes: blocks of %d, want %d", size, got, want)
 		}
 	}
@@ -70,13 +70,14 @@ func TestAutoBlock(t *testing.T) {
 // TestMostBlock: two blocks under way must not keep a slow link busy for long.
 func TestMostBlock(t *testing.T) {
 	for _, c := range []struct {
-		rate  float64
-		apart bool
-		want  int
-	}{{0, false, 1 << 20}, {0, true, 32 << 10}, {200e6, true, 32 << 10}, {200e6, false, 32 << 10}, {1e9, true, 128 << 10},
-		{10e9, true, 1 << 20}, {1e15, true, 1 << 20}, {1, true, 4 << 10}} {
-		if got := MostBlock(c.rate, c.apart); got != c.want {
-			t.Errorf("rate %g, apart %v: %d, want %d", c.rate, c.apart, got, c.want)
+		rate       float64
+		tcp, apart bool
+		want       int
+	}{{0, false, false, 1 << 20}, {0, true, false, 2 << 20}, {0, false, true, 32 << 10}, {0, true, true, 32 << 10},
+		{200e6, true, true, 32 << 10}, {200e6, false, false, 32 << 10}, {1e9, false, true, 128 << 10},
+		{10e9, true, true, 1 << 20}, {1e15, true, true, 1 << 20}, {1, true, true, 4 << 10}} {
+		if got := MostBlock(c.rate, c.tcp, c.apart); got != c.want {
+			t.Errorf("rate %g, tcp %v, apart %v: %d, want %d", c.rate, c.tcp, c.apart, got, c.want)
 		}
 	}
 }

@@ -44,9 +44,11 @@ host all members share its cores and memory, and a copy for each is more work
 than one.
 
 Blocks: unless --block is given a message has 16, of at least 64 KiB and at most
-1 MiB; between hosts without RDMA at most 32 KiB, or what takes 1.4 ms on links
-of --rate: larger ones wait for each other there. Times are by the clock that all members of one host read; across hosts by
-the root's, when a member's report comes.
+1 MiB, over TCP within a host 2 MiB; between hosts without RDMA at most 32 KiB,
+or what takes 1.4 ms on links of --rate: larger ones wait for each other there.
+
+Times are by the clock that all members of one host read; across hosts by the
+root's, when a member's report comes.
 
 With --provider sim the same code runs in the simulator, in virtual time, with
 thousands of members and messages larger than memory.
@@ -75,7 +77,7 @@ func (o *multicastOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.algorithm, "algorithm", "pipeline", "`NAME`: "+strings.Join(algorithmNames(), ", "))
 	f.StringVar(&o.racks, "racks", "", "`LIST` of how many members each rack has: 4,4,8")
 	f.IntVar(&o.stripes, "stripes", 2, "`N` schedules that take turns, to hide latency")
-	f.IntVar(&o.credits, "credits", 4, "`N` receives posted ahead")
+	f.IntVar(&o.credits, "credits", 3, "`N` receives posted ahead")
 	f.BoolVar(&o.offload, "offload", false, "have the NIC relay by itself, if it can")
 	f.IntVar(&o.repeat, "repeat", 0, "`N` runs, after one that warms up if N is above 1 (3; sim: 1)")
 	f.StringVar(&o.wait, "wait", "hybrid", "`HOW` members wait: polling, sleeping, hybrid")

@@ -138,7 +138,7 @@ func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (er
 	}
 	if o.block == "auto" {
 		apart := s.provider.lane != "ibv" && !s.simulated && !allStay(s.members)
-		j.Block = cast.AutoBlock(j.Size, cast.MostBlock(j.Rate, apart))
+		j.Block = cast.AutoBlock(j.Size, cast.MostBlock(j.Rate, s.provider.lane == "tcp", apart))
 	}
 	if j.Racks, err = parseRacks(o.racks); err != nil {
 		return fmt.Errorf("--racks %q: %w", o.racks, err)
