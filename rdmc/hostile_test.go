@@ -73,7 +73,7 @@ func TestHostileBlocks(t *testing.T) {
 func TestHostileWords(t *testing.T) {
 	for name, w := range map[string]word{
 		"nothing": 0, "an unknown kind": makeWord(15, 1), "no credits": makeWord(wordCredit, 0),
-		"too many credits": makeWord(wordCredit, 4), "a pong": makeWord(wordPong, 0),
+		"too many credits": makeWord(wordCredit, 5), "a pong": makeWord(wordPong, 0),
 		"nobody failed":    makeWord(wordFailed, 1000),
 		"an unknown cause": makeWord(wordFailed, 100<<rankBits),
 	} {

@@ -192,9 +192,9 @@ func TestAgrees(t *testing.T) {
 	for want, change := range map[string]func(*Config){
 		"":                                 func(*Config) {},
 		"has block size 65, we have 64":    func(c *Config) { c.BlockSize = 65 },
-		"has credits 5, we have 2":         func(c *Config) { c.Credits = 5 },
+		"has credits 5, we have 3":         func(c *Config) { c.Credits = 5 },
 		"has group name h, we have g":      func(c *Config) { c.Name = "h" },
-		"has offload true, we have false":  func(c *Config) { c.Offload = true; c.Credits = 2 },
+		"has offload true, we have false":  func(c *Config) { c.Offload = true; c.Credits = 3 },
 		"has stripes 3, we have 2":         func(c *Config) { c.Stripes = 3 },
 		"has number of members 4, we have": func(c *Config) { c.Members = names(4) },
 		`called "x", we have "n2"`:         func(c *Config) { c.Members = []string{"n0", "n1", "x"} },

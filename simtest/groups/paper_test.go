@@ -242,7 +242,7 @@ func TestFigure12Offload(t *testing.T) {
 		e.offload = true
 		nics := e.run(t).last
 		t.Logf("%v, hosts that need 100 µs to wake up: %v; offloaded: %v", algorithm, hosts, nics)
-		if ratio(nics, hosts) > 0.8 {
+		if ratio(nics, hosts) > 0.95 { // in a chain three credits hide most of it too
 			t.Errorf("%v: offload takes %.2f of the time", algorithm, ratio(nics, hosts))
 		}
 		if ratio(nics, lineTime(e.size, fractus)) > 1.25 {
