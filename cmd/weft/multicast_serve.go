@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/weft-fabric/weft/bench/cast"
 	"github.com/weft-fabric/weft/connect"
@@ -12,34 +11,12 @@ import (
 )
 
 // serve waits as a member for a root, and does what it says.
-func (s *multicastSettings) serve(ctx context.Context) (err error) {
-	if s.child {
-		var end context.CancelFunc
-		ctx, end = context.WithCancel(ctx)
-		defer end()
-		go runUntilEnd(s.in, end)
-	}
-	say := &serverTalk{out: s.out, asJSON: s.asJSON}
-	options := s.connectOptions()
-	options.OnRefused = say.refused
-	listener, err := connect.Listen(ctx, s.address, options)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, listener.Close()) }()
-	names := offerNames(options.Offers)
-	say.tell(serverEvent{Event: "listening", Address: listener.Address(), Providers: names},
-		"listening on %s for %s; Ctrl-C ends it\n", listener.Address(), strings.Join(names, " and "))
-	for say.failed() == nil {
-		session, err := listener.Accept(ctx)
-		if err != nil {
-			return err
-		}
-		if err = s.follow(ctx, session, say); !s.keep || ctx.Err() != nil {
-			return err
-		}
-	}
-	return say.failed()
+func (s *multicastSettings) serve(ctx context.Context) error {
+	waits := &server{address: s.address, options: s.connectOptions(), in: s.in, child: s.child, once: !s.keep,
+		say: &serverTalk{out: s.out, asJSON: s.asJSON}}
+	return waits.serve(ctx, func(ctx context.Context, session *connect.Session) error {
+		return s.follow(ctx, session, waits.say)
+	})
 }
 
 // follow does what one root says, and tells how it went.

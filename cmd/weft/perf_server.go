@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,45 +13,13 @@ import (
 	"github.com/weft-fabric/weft/connect"
 )
 
-// serve answers clients, one after the other.
-func serve(ctx context.Context, s *perfSettings) (err error) {
-	if s.child {
-		var end context.CancelFunc
-		ctx, end = context.WithCancel(ctx)
-		defer end()
-		go runUntilEnd(s.in, end)
-	}
-	say := &serverTalk{out: s.out, asJSON: s.asJSON}
-	options := s.connectOptions()
-	options.OnRefused = say.refused
-	listener, err := connect.Listen(ctx, s.address, options)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, listener.Close()) }()
-	names := offerNames(options.Offers)
-	say.tell(serverEvent{Event: "listening", Address: listener.Address(), Providers: names},
-		"listening on %s for %s; Ctrl-C ends it\n", listener.Address(), strings.Join(names, " and "))
-	for say.failed() == nil {
-		session, err := listener.Accept(ctx)
-		if err != nil {
-			return err
-		}
-		err = serveClient(ctx, s, session, say)
-		if s.once {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	return say.failed()
-}
-
-// runUntilEnd waits until the parent closes the child's standard input, or dies. It ends with the process.
-func runUntilEnd(in io.Reader, end func()) {
-	_, _ = io.Copy(io.Discard, in)
-	end()
+// serve answers clients.
+func serve(ctx context.Context, s *perfSettings) error {
+	waits := &server{address: s.address, options: s.connectOptions(), in: s.in, child: s.child, once: s.once,
+		say: &serverTalk{out: s.out, asJSON: s.asJSON}}
+	return waits.serve(ctx, func(ctx context.Context, session *connect.Session) error {
+		return serveClient(ctx, s, session, waits.say)
+	})
 }
 
 // serveClient answers one client, and tells how it went.
