@@ -95,6 +95,25 @@ func AutoBlock(size uint64, most int) int {
 	return min(max(block, least), most)
 }
 
+// AutoStripes is how many schedules take turns: two, to hide latency; but one on links that are known to be so slow that the
+// latency of a block does not show beside its time. At 200 Mbit/s, where a block of 32 KiB takes 1.3 ms, 8 members took 1.085
+// × size ÷ rate with one stripe and 1.108 with two (medians of four runs, 64 MiB).
+func AutoStripes(rate float64, block int) int {
+	const slow = time.Millisecond
+	if rate > 0 && float64(block)*8/rate >= slow.Seconds() {
+		return 1
+	}
+	return 2
+}
+
+// AutoCredits is what package rdmc takes for so many stripes.
+func AutoCredits(stripes int) int {
+	if stripes == 1 {
+		return 1
+	}
+	return stripes + 1
+}
+
 // Validate says what is wrong with a job.
 func (j *Job) Validate() error {
 	for _, c := range []struct {

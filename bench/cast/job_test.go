@@ -82,6 +82,19 @@ func TestMostBlock(t *testing.T) {
 	}
 }
 
+// TestAutoStripes: where a block takes a millisecond, its latency does not show.
+func TestAutoStripes(t *testing.T) {
+	for _, c := range []struct {
+		rate          float64
+		block         int
+		stripes, more int
+	}{{0, 1 << 20, 2, 3}, {200e6, 32 << 10, 1, 1}, {200e6, 4 << 10, 2, 3}, {100e9, 1 << 20, 2, 3}} {
+		if got := AutoStripes(c.rate, c.block); got != c.stripes || AutoCredits(got) != c.more {
+			t.Errorf("rate %g, block %d: %d stripes, %d credits", c.rate, c.block, got, AutoCredits(got))
+		}
+	}
+}
+
 func TestReport(t *testing.T) {
 	j := someJob(4)
 	j.Runs = 3

@@ -140,6 +140,12 @@ func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (er
 		apart := s.provider.lane != "ibv" && !s.simulated && !allStay(s.members)
 		j.Block = cast.AutoBlock(j.Size, cast.MostBlock(j.Rate, s.provider.lane == "tcp", apart))
 	}
+	if !cmd.Flags().Changed("stripes") {
+		j.Stripes = cast.AutoStripes(j.Rate, j.Block)
+	}
+	if !cmd.Flags().Changed("credits") {
+		j.Credits = cast.AutoCredits(j.Stripes)
+	}
 	if j.Racks, err = parseRacks(o.racks); err != nil {
 		return fmt.Errorf("--racks %q: %w", o.racks, err)
 	}
