@@ -219,7 +219,7 @@ func (j *Job) copyGroup(rank int) rdmc.Config {
 func (j *Job) copies(rank int) bool { return j.Rate == 0 && rank < 2 }
 
 // spin is how long a member looks for the next block before it sleeps. RDMC (section 4.2) takes 50 ms. With 1 ms instead of
-// the loop's 50 µs, 4 processes on 2 cores took a fifth less time over TCP, and with 50 ms no less than that.
+// the loop's 50 µs, 4 processes on 2 cores took a sixth less time over TCP, and with 50 ms no less than that.
 const spin = time.Millisecond
 
 // waitings are the ways to wait, as the loop has them.
