@@ -169,9 +169,11 @@ const (
 	yields = 16
 )
 
-// spin watches for a call until the given moment.
+// spin watches for a call until the given moment. It offers its core like one who looks at sockets: an answer through shared
+// memory comes within two microseconds, and an offer that early made it four.
 func (c *CompletionQueue) spin(until clock.Time) {
-	for round := 1; clock.Real.Now() < until; round++ {
+	began := clock.Real.Now()
+	for round, now := 1, began; now < until; round, now = round+1, clock.Real.Now() {
 		for range looks {
 			if c.called() {
 				return
@@ -179,7 +181,9 @@ func (c *CompletionQueue) spin(until clock.Time) {
 		}
 		if round%yields == 0 {
 			runtime.Gosched()
-			yieldCore()
+			if now.Sub(began) > courtesy {
+				yieldCore()
+			}
 		}
 	}
 }
