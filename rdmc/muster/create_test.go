@@ -325,6 +325,27 @@ func TestFailuresAreTold(t *testing.T) {
 	}
 }
 
+// TestCallsComeFirst: Ready has returned when Create has, and Closed when Close has.
+func TestCallsComeFirst(t *testing.T) {
+	members := newMembers(t, 2, room, soft.InProcess)
+	var ready, closed [2]bool // plain memory: the race detector watches the order too
+	slowly := func(done *bool) func() {
+		return func() { time.Sleep(20 * time.Millisecond); *done = true }
+	}
+	groups := createAll(t, members, func(i int, m *member) []Plan {
+		config := m.smallConfig("images")
+		config.Ready, config.Closed = slowly(&ready[i]), slowly(&closed[i])
+		return []Plan{{Config: config}}
+	})
+	if ready != [2]bool{true, true} {
+		t.Error("Create returned before Ready did")
+	}
+	closeAll(t, members, groups)
+	if closed != [2]bool{true, true} {
+		t.Error("Close returned before Closed did")
+	}
+}
+
 func drain(calls chan string) (all []string) {
 	for call := range calls {
 		all = append(all, call)

@@ -73,20 +73,22 @@ func (g *Group) awaitReady(ctx context.Context) error {
 	}
 }
 
+// becomeReady, fail and close call the program before they let Create and Close return: a program that has heard the end of
+// one of these has heard the call too.
 func (g *Group) becomeReady() {
-	close(g.ready)
 	if g.plan.Ready != nil {
 		g.plan.Ready()
 	}
+	close(g.ready)
 }
 
 // fail keeps a failure until Create is done, or tells it.
 func (g *Group) fail(f *rdmc.Failure) {
 	g.failure = f
-	close(g.ended)
 	if g.formed {
 		g.tellFailure()
 	}
+	close(g.ended)
 }
 
 func (g *Group) tellFailure() {
@@ -103,10 +105,10 @@ func (g *Group) form() error {
 }
 
 func (g *Group) close() {
-	close(g.closed)
 	if g.formed && g.plan.Closed != nil {
 		g.plan.Closed()
 	}
+	close(g.closed)
 }
 
 // rankOf is the rank of a member of the mesh, or -1.
