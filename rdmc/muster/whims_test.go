@@ -77,9 +77,9 @@ func (w *whimsical) plan() Plan {
 
 // live makes the group, lets it run for a while, and ends it in several ways at once.
 func (w *whimsical) live(ctx context.Context) error {
-	groups, err := Create(ctx, w.mesh, w.loop, w.domain, []Plan{w.plan()})
-	if err != nil {
-		w.quits = true // Closed need not be heard
+	groups, _ := Create(ctx, w.mesh, w.loop, w.domain, []Plan{w.plan()})
+	if groups == nil {
+		w.quits = true // the group did not come about, and Closed need not be heard
 		return nil
 	}
 	time.Sleep(time.Duration(w.roll(int(5 * time.Millisecond))))
@@ -93,7 +93,7 @@ func (w *whimsical) live(ctx context.Context) error {
 	if w.roll(3) == 0 {
 		all.Go(func() { _ = Close(ctx, groups) })
 	}
-	err = Close(ctx, groups)
+	err := Close(ctx, groups)
 	all.Wait()
 	return err
 }
