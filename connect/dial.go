@@ -57,21 +57,24 @@ func (p *prepared) expect(where target) error {
 	return nil
 }
 
-// dial connects, and tries again if it may.
+// dial connects, and tries again if it may. If the time is up in the middle of a try, what the ones before it found counts.
 func (t target) dial(ctx context.Context, wait bool) (net.Conn, error) {
+	var missed error // of the last try that found nobody
 	for delay := 5 * time.Millisecond; ; delay = min(2*delay, 250*time.Millisecond) {
 		conn, err := new(net.Dialer).DialContext(ctx, t.network, t.address)
-		if err == nil {
+		switch {
+		case err == nil:
 			return conn, nil
-		}
-		if !nobody(err) {
+		case nobody(err):
+			missed = err
+		case missed == nil || ctx.Err() == nil && !errors.Is(explain(ctx, err), ErrSilent):
 			return nil, explain(ctx, err)
 		}
 		if !wait {
 			return nil, fmt.Errorf("nobody listens there; start the other end first: %w", err)
 		}
 		if pause(ctx, delay) != nil {
-			return nil, fmt.Errorf("nobody listens there, still: %w: %w", explain(ctx, context.Cause(ctx)), err)
+			return nil, fmt.Errorf("nobody listens there, still: %w: %w", explain(ctx, context.Cause(ctx)), missed)
 		}
 	}
 }

@@ -97,18 +97,27 @@ func (g *Group) tellFailure() {
 	}
 }
 
-// form hands the group over to the program: from now on it hears of failures, be it of one that was kept.
+// form hands the group over to the program: from now on it hears of its end, be it of one that was kept.
 func (g *Group) form() error {
 	g.formed = true
 	g.tellFailure()
+	select {
+	case <-g.closed: // the program has closed it already, in one of its callbacks
+		g.tellClosed()
+	default:
+	}
 	return nil
 }
 
 func (g *Group) close() {
+	g.tellClosed()
+	close(g.closed)
+}
+
+func (g *Group) tellClosed() {
 	if g.formed && g.plan.Closed != nil {
 		g.plan.Closed()
 	}
-	close(g.closed)
 }
 
 // rankOf is the rank of a member of the mesh, or -1.
