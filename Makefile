@@ -12,7 +12,7 @@ BUILD   := $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 
 # The race detector costs several times the time, so it runs where goroutines meet.
 RACE    := $(patsubst %,./%/...,$(wildcard agent connect internal loop provider rdmc/muster resp ripc verbs web))
-TIMEOUT ?= 4m
+TIMEOUT ?= 10m
 FUZZ    ?= 30s
 
 # What a virtual machine with Soft-RoCE is made of, and what runs in it.
