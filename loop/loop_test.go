@@ -135,6 +135,7 @@ func TestRemovedMachinesHaveNoTimers(t *testing.T) {
 	}
 	out.Remove()
 	out.Remove()
+	out.After(0, 1)
 	r.fake.device.now += 100
 	_, err = r.Turn()
 	check(t, err)

@@ -32,10 +32,11 @@ func (p Port) Tag(value uint64) verbs.Tag {
 }
 
 // After has the machine stepped with an OpTimer completion whose Tag is the low 48 bits of value, when d has passed: in
-// the next turn if d is not positive. A timer cannot be taken back: a machine that no longer cares ignores it.
+// the next turn if d is not positive. A timer cannot be taken back: a machine that no longer cares ignores it. One that was
+// removed gets none.
 func (p Port) After(d time.Duration, value uint64) {
 	l := p.loop
-	if l == nil {
+	if l == nil || l.machines.find(p.owner) == nil {
 		return
 	}
 	at := l.clock.Now().Add(d)

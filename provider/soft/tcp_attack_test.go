@@ -365,10 +365,12 @@ func (r *trickle) writev(from []iovec) (int, syscall.Errno) { return r.pipe.writ
 func TestCutAnywhere(t *testing.T) {
 	l := newLinkOn(t, Config{Name: t.Name(), Lanes: TCP, PeerTimeout: time.Hour}) // no ping comes before the numbers are set
 	random := rand.New(rand.NewPCG(1, 2))
-	for _, q := range []*QueuePair{l.qa, l.qb} {
+	for i, q := range []*QueuePair{l.qa, l.qb} {
 		w := q.wire
-		w.pipe = &trickle{pipe: w.pipe, random: random}
+		q.cq.mu.Lock() // the attendant may look at it, and later on may move bytes when this test is slow to
+		w.pipe = &trickle{pipe: w.pipe, random: rand.New(rand.NewPCG(1, uint64(3+i)))}
 		w.acked, w.in.expected, w.out.ack = 1<<32-100, 1<<32-100, 1<<32-100
+		q.cq.mu.Unlock()
 	}
 	one := &crossing{h: l.a, q: l.qa, peer: l.qb, here: l.mema, there: l.memb}
 	two := &crossing{h: l.b, q: l.qb, peer: l.qa, here: l.memb, there: l.mema}

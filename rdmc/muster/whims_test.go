@@ -1,6 +1,7 @@
 package muster
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"math/rand/v2"
@@ -23,6 +24,7 @@ type whimsical struct {
 	group *rdmc.Group
 	heard map[string]int // calls
 	wrong []string       // calls that must not be
+	quiet []byte         // the memory when Failed was called
 }
 
 // roll rolls a die with so many sides.
@@ -47,10 +49,17 @@ func (w *whimsical) hear(call string) {
 		}
 	}
 	if w.roll(2) == 0 || call == "Ready" {
-		_, _ = w.group.Send(rdmc.Place{Memory: w.memory}, uint64(w.roll(20_000)))
+		_, _ = w.group.Send(w.place(), uint64(w.roll(largest)))
 	}
 	w.group.Holdings()
 	w.group.Continue()
+}
+
+const largest = 20_000 // bytes of a message
+
+// place is somewhere in memory, where other bytes stand at every member.
+func (w *whimsical) place() rdmc.Place {
+	return rdmc.Place{Memory: w.memory, Offset: uint64(w.roll(memorySize - largest))}
 }
 
 func (w *whimsical) plan() Plan {
@@ -58,7 +67,7 @@ func (w *whimsical) plan() Plan {
 	config.Ready = func() { w.hear("Ready") }
 	config.Incoming = func(m rdmc.Message) rdmc.Place {
 		w.hear("Incoming")
-		place := rdmc.Place{Memory: w.memory}
+		place := w.place()
 		if w.roll(4) > 0 {
 			return place
 		}
@@ -70,13 +79,14 @@ func (w *whimsical) plan() Plan {
 		_ = w.loop.Do(func() { w.group.Release(d.Number) })
 		w.hear("Completed")
 	}
-	config.Failed = func(*rdmc.Failure) { w.hear("Failed") }
+	config.Failed = func(*rdmc.Failure) { w.quiet = bytes.Clone(w.memory.Bytes()); w.hear("Failed") }
 	config.Closed = func() { w.hear("Closed") }
 	return Plan{Config: config, Made: func(g *rdmc.Group) { w.group = g }}
 }
 
 // live makes the group, lets it run for a while, and ends it in several ways at once.
 func (w *whimsical) live(ctx context.Context) error {
+	copy(w.memory.Bytes(), bytes.Repeat(fmt.Appendf(nil, "of member %d, ", w.mesh.Self()), memorySize/10))
 	groups, _ := Create(ctx, w.mesh, w.loop, w.domain, []Plan{w.plan()})
 	if groups == nil {
 		w.quits = true // the group did not come about, and Closed need not be heard
@@ -105,12 +115,15 @@ func (w *whimsical) check(t *testing.T) {
 	if len(w.wrong) > 0 || w.heard["Ready"] > 1 || !w.quits && !w.killed && w.heard["Closed"] != 1 {
 		t.Errorf("it has heard %v, and wrongly %v", w.heard, w.wrong)
 	}
+	if w.quiet != nil && !bytes.Equal(w.quiet, w.memory.Bytes()) {
+		t.Error("its memory has changed after the failure")
+	}
 }
 
 // Whatever a program does in its callbacks, and however it ends: nothing hangs, everything is freed, calls come in their
-// order, and Closed comes.
+// order, Closed comes, and nothing touches memory after Failed.
 func TestWhims(t *testing.T) {
-	seeds := uint64(60)
+	seeds := uint64(30)
 	if testing.Short() {
 		seeds = 10
 	}

@@ -154,7 +154,8 @@ type Waiter interface {
 	// may return early for no reason. It first looks for spin, without sleeping, then sleeps: waking a sleeper costs
 	// microseconds, a spinner nanoseconds (RDMC section 4.2). A simulated device lets virtual time pass instead.
 	Wait(until clock.Time, spin time.Duration) error
-	// Wake ends a Wait that is under way, or the next one. Any goroutine may call it.
+	// Wake ends a Wait that is under way, or the next one. Any goroutine may call it, also after Close: the end of a context
+	// may come that late.
 	Wake()
 }
 
