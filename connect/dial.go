@@ -61,19 +61,23 @@ func (p *prepared) expect(where target) error {
 
 // dial connects, and tries again if it may.
 func (t target) dial(ctx context.Context, wait bool) (net.Conn, error) {
+	var refused error // the last time
 	for delay := 5 * time.Millisecond; ; delay = min(2*delay, 250*time.Millisecond) {
 		conn, err := new(net.Dialer).DialContext(ctx, t.network, t.address)
-		if err == nil {
+		switch {
+		case err == nil:
 			return conn, nil
-		}
-		if !nobody(err) {
-			return nil, explain(ctx, err)
-		}
-		if !wait {
+		case nobody(err) && !wait:
 			return nil, fmt.Errorf("nobody listens there; start the other end first: %w", err)
+		case nobody(err):
+			refused = err
+			err = pause.For(ctx, delay)
 		}
-		if pause.For(ctx, delay) != nil {
-			return nil, fmt.Errorf("nobody listens there, still: %w: %w", explain(ctx, context.Cause(ctx)), err)
+		if err != nil && refused != nil { // the time may end while we wait, or while we try
+			return nil, fmt.Errorf("nobody listens there, still: %w: %w", explain(ctx, err), refused)
+		}
+		if err != nil {
+			return nil, explain(ctx, err)
 		}
 	}
 }
