@@ -152,7 +152,7 @@ func (g *Group) reportFailure() {
 // the next message through this member, and for those behind them; or for all, when the next message is sent.
 func (g *Group) Close() error {
 	switch g.state {
-	case forming, ready:
+	case forming, connected, ready:
 		g.state = closing
 		g.sayLast(makeWord(wordLeft, g.config.Self))
 	case failed:

@@ -22,9 +22,10 @@ type Group struct {
 	addresses [][]verbs.Address // by rank: what the members gave us to connect with
 	turn      int               // when it is connected
 
-	ready  chan struct{} // closed by Ready
-	ended  chan struct{} // closed when failure is set, on the loop
-	closed chan struct{} // closed by Closed
+	connected chan struct{} // closed by Connected
+	ready     chan struct{} // closed by Ready
+	ended     chan struct{} // closed when failure is set, on the loop
+	closed    chan struct{} // closed by Closed
 
 	abandon sync.Once // freeing without a loop
 
@@ -33,20 +34,26 @@ type Group struct {
 	formed  bool // Create has done its work: Failed and Closed are the program's now
 }
 
-// newGroup makes a group, on the loop.
-func newGroup(l *loop.Loop, domain *verbs.Domain, plan Plan) (*Group, error) {
-	g := &Group{Ranks: plan.Ranks, plan: plan, loop: l, domain: domain, addresses: make([][]verbs.Address, len(plan.Ranks)),
-		ready: make(chan struct{}), ended: make(chan struct{}), closed: make(chan struct{})}
-	config := plan.Config
-	config.Ready, config.Failed, config.Closed = g.becomeReady, g.fail, g.close
-	var err error
-	if g.Group, err = rdmc.New(l, domain, config); err != nil {
-		return nil, err
+// make makes this member's end of the group, on the loop, in the place of one that did not get connected.
+func (g *Group) make() error {
+	g.discard()
+	g.addresses, g.failure = make([][]verbs.Address, len(g.Ranks)), nil
+	g.connected, g.ready, g.ended, g.closed = make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	config := g.plan.Config
+	config.Connected, config.Ready, config.Failed, config.Closed = g.becomeConnected, g.becomeReady, g.fail, g.close
+	made, err := rdmc.New(g.loop, g.domain, config)
+	if err == nil {
+		g.Group = made
 	}
-	if plan.Made != nil {
-		plan.Made(g.Group)
+	return err
+}
+
+// discard frees this member's end without a word, if there is one.
+func (g *Group) discard() {
+	if g.Group != nil {
+		g.Discard()
+		g.Group = nil
 	}
-	return g, nil
 }
 
 // connect begins to connect with all peers.
@@ -60,11 +67,33 @@ func (g *Group) connect() error {
 	return nil
 }
 
-// awaitReady waits until the group is ready, or has failed.
-func (g *Group) awaitReady(ctx context.Context) error {
-	if err := await(ctx, g.loop, g.ready, g.ended); err != nil {
-		return fmt.Errorf("group %s did not become ready: %w", g.plan.Name, err)
+// awaitConnected waits until the group is connected, or has failed.
+func (g *Group) awaitConnected(ctx context.Context) error {
+	if err := await(ctx, g.loop, g.connected, g.ended); err != nil {
+		return fmt.Errorf("group %s was not connected%s: %w", g.plan.Name, g.unconnected(), err)
 	}
+	return nil
+}
+
+// unconnected names the members that a group is not connected with, if its loop can tell.
+func (g *Group) unconnected() (text string) {
+	ctx, cancel := context.WithTimeout(context.Background(), glance)
+	defer cancel()
+	_ = g.Do(ctx, func(group *rdmc.Group) error {
+		for i, rank := range group.Unconnected() {
+			if i == maxVoices {
+				text += ", and others"
+				break
+			}
+			text += fmt.Sprintf(", with member %d (%s)", g.Ranks[rank], g.plan.Members[rank])
+		}
+		return nil
+	})
+	return text
+}
+
+// failed is why the group has, or nil.
+func (g *Group) failed() *rdmc.Failure {
 	select {
 	case <-g.ended:
 		return g.failure
@@ -72,6 +101,8 @@ func (g *Group) awaitReady(ctx context.Context) error {
 		return nil
 	}
 }
+
+func (g *Group) becomeConnected() { close(g.connected) }
 
 // becomeReady, fail and close call the program before they let Create and Close return: a program that has heard the end of
 // one of these has heard the call too.
@@ -100,7 +131,19 @@ func (g *Group) tellFailure() {
 // form hands the group over to the program: from now on it hears of failures, be it of one that was kept.
 func (g *Group) form() error {
 	g.formed = true
+	if g.plan.Made != nil {
+		g.plan.Made(g.Group)
+	}
 	g.tellFailure()
+	g.Begin()
+	return nil
+}
+
+// awaitReady waits until the program has heard that the group is ready, or has failed.
+func (g *Group) awaitReady(ctx context.Context) error {
+	if err := await(ctx, g.loop, g.ready, g.ended); err != nil {
+		return fmt.Errorf("group %s did not begin: %w", g.plan.Name, err)
+	}
 	return nil
 }
 
