@@ -59,25 +59,24 @@ func (p *prepared) expect(where target) error {
 	return nil
 }
 
-// dial connects, and tries again if it may.
+// dial connects, and tries again if it may. If the time is up in the middle of a try, what the ones before it found counts.
 func (t target) dial(ctx context.Context, wait bool) (net.Conn, error) {
-	var refused error // the last time
+	var missed error // of the last try that found nobody
 	for delay := 5 * time.Millisecond; ; delay = min(2*delay, 250*time.Millisecond) {
 		conn, err := new(net.Dialer).DialContext(ctx, t.network, t.address)
 		switch {
 		case err == nil:
 			return conn, nil
-		case nobody(err) && !wait:
-			return nil, fmt.Errorf("nobody listens there; start the other end first: %w", err)
 		case nobody(err):
-			refused = err
-			err = pause.For(ctx, delay)
-		}
-		if err != nil && refused != nil { // the time may end while we wait, or while we try
-			return nil, fmt.Errorf("nobody listens there, still: %w: %w", explain(ctx, err), refused)
-		}
-		if err != nil {
+			missed = err
+		case missed == nil || ctx.Err() == nil && !errors.Is(explain(ctx, err), ErrSilent):
 			return nil, explain(ctx, err)
+		}
+		if !wait {
+			return nil, fmt.Errorf("nobody listens there; start the other end first: %w", err)
+		}
+		if pause.For(ctx, delay) != nil {
+			return nil, fmt.Errorf("nobody listens there, still: %w: %w", explain(ctx, context.Cause(ctx)), missed)
 		}
 	}
 }

@@ -181,6 +181,21 @@ func TestNobodyListens(t *testing.T) {
 	}
 }
 
+// Who has waited hears that nobody listened, also if the time was up in the middle of a try.
+func TestNobodyListensToTheEnd(t *testing.T) {
+	address := "unix:" + socketPath(t)
+	var all sync.WaitGroup
+	for i := range 500 {
+		all.Go(func() {
+			within := 550*time.Millisecond + time.Duration(i)*100*time.Microsecond
+			if _, err := Dial(context.Background(), address, Options{Wait: true, Timeout: within}); !errors.Is(err, syscall.ENOENT) {
+				t.Errorf("within %v: %v", within, err)
+			}
+		})
+	}
+	all.Wait()
+}
+
 // deafPort returns an address that is taken, so that nobody else can listen there, and at which nobody listens.
 func deafPort(t *testing.T) string {
 	t.Helper()
@@ -217,7 +232,7 @@ func TestWaitForTheListener(t *testing.T) {
 }
 
 func TestAddressInUse(t *testing.T) {
-	for _, address := range []string{"127.0.0.1:0", "unix:" + socketPath(t), "unix:@weft-test-in-use"} {
+	for _, address := range []string{"127.0.0.1:0", "unix:" + socketPath(t), fmt.Sprintf("unix:@weft-test-in-use-%d", os.Getpid())} {
 		first := listenFor(t, address, Options{})
 		_, err := Listen(testContext(t), first.Address(), Options{})
 		if !errors.Is(err, syscall.EADDRINUSE) {

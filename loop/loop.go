@@ -221,7 +221,8 @@ func (l *Loop) Next() clock.Time {
 func (l *Loop) Scans() bool { return l.machines.scanning > 0 }
 
 // Do has f run on the loop, during its next turn. It may be called from any goroutine, and does not wait for f. It fails
-// with ErrFull if the mailbox is full, ErrClosed after Close, and with Err if the loop's goroutine has failed.
+// with ErrFull if the mailbox is full, or Close is just emptying it, ErrClosed after that, and with Err if the loop's
+// goroutine has failed.
 func (l *Loop) Do(f func()) error {
 	if f == nil {
 		return fmt.Errorf("do: the function is nil: %w", ErrArgument)

@@ -12,6 +12,7 @@ type mailbox struct {
 	waiting atomic.Int32
 
 	mu      sync.Mutex
+	shut    bool // takes nothing more
 	letters []func()
 	spare   []func() // the slice that was run last, to be filled next
 }
@@ -19,12 +20,23 @@ type mailbox struct {
 func (m *mailbox) put(f func()) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if m.shut {
+		return fmt.Errorf("do: the loop is being closed: %w", ErrFull)
+	}
 	if len(m.letters) >= m.limit {
 		return fmt.Errorf("do: %d functions wait for the loop: %w", m.limit, ErrFull)
 	}
 	m.letters = append(m.letters, f)
 	m.waiting.Store(int32(len(m.letters)))
 	return nil
+}
+
+// close takes nothing more, and runs what was taken.
+func (m *mailbox) close() {
+	m.mu.Lock()
+	m.shut = true
+	m.mu.Unlock()
+	m.run()
 }
 
 // run runs what is there now. What those functions hand over in turn waits for the next turn.

@@ -119,8 +119,9 @@ func (l *Loop) runOwn(ctx context.Context) {
 }
 
 // Close ends the loop: it stops the goroutine that Start made, waits for it, runs what Do has accepted by then, and
-// returns what the goroutine failed with. The completion queue stays open. It fails with ErrBusy while somebody else runs the loop, and from inside a turn: from a
-// Step, a Scan or a function given to Do, of this loop or another. A second Close does nothing.
+// returns what the goroutine failed with. While it runs that, Do fails with ErrFull: whoever hears ErrClosed knows that
+// nothing runs any more. The completion queue stays open. It fails with ErrBusy while somebody else runs the loop, and from
+// inside a turn: from a Step, a Scan or a function given to Do, of this loop or another. A second Close does nothing.
 func (l *Loop) Close() error {
 	if l.isClosed.Load() {
 		return nil
@@ -136,8 +137,8 @@ func (l *Loop) Close() error {
 		return err
 	}
 	defer l.release()
+	l.mailbox.close() // what Do has accepted is not lost
 	l.isClosed.Store(true)
-	l.mailbox.run() // what Do has accepted is not lost
 	l.queue.Detach()
 	return l.Err()
 }

@@ -174,3 +174,25 @@ func TestContinueAtOnce(t *testing.T) {
 	}
 	r.closeAll()
 }
+
+// The last callbacks may call everything too: to close a group in its Failed is what most programs do.
+func TestCallsFromTheLastCallbacks(t *testing.T) {
+	r := &rig{t: t, memory: 1 << 18}
+	r.form(Config{Name: "g", Members: names(3), BlockSize: 64})
+	for _, m := range r.members {
+		failed, closed := m.group.config.Failed, m.group.config.Closed
+		m.group.config.Failed = func(f *Failure) { failed(f); m.callAll(); check(t, m.group.Close()) }
+		m.group.config.Closed = func() { closed(); m.callAll(); check(t, m.group.Close()) }
+	}
+	_, err := r.members[0].group.Send(r.members[0].fill(1<<18), 1<<18)
+	check(t, err)
+	r.pass(10 * time.Microsecond)
+	r.crash(1)
+	r.run("closed", func(m *member) bool { return m.closed == 1 })
+	r.pass(10 * time.Second)
+	for _, m := range r.members {
+		if !m.crashed && (len(m.failures) != 1 || m.closed != 1 || len(m.late) > 0) {
+			t.Errorf("member %d: %v, closed %d times, late calls %v", m.rank, m.failures, m.closed, m.late)
+		}
+	}
+}

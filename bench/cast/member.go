@@ -54,19 +54,24 @@ func (m *member) open(lane string, session *connect.Session) (err error) {
 	return m.node.loop.Start()
 }
 
+// submission is how sending has begun.
+type submission struct {
+	at  int64
+	err error
+}
+
 // submit has the loop send the message, and returns when that was.
 func (m *member) submit(ctx context.Context, group int) (at int64, err error) {
-	sent := make(chan error, 1)
+	sent := make(chan submission, 1)
 	if err := m.node.loop.Do(func() {
-		var failed error
-		at, failed = m.node.send(group)
-		sent <- failed
+		at, err := m.node.send(group)
+		sent <- submission{at, err}
 	}); err != nil {
 		return 0, err
 	}
 	select {
-	case err := <-sent:
-		return at, err
+	case s := <-sent:
+		return s.at, s.err
 	case <-ctx.Done():
 		return 0, errInterrupted
 	}

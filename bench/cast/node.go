@@ -104,12 +104,15 @@ func (n *node) configs() []rdmc.Config {
 // made takes in a group, in the order of the configurations.
 func (n *node) made(group *rdmc.Group) { n.groups = append(n.groups, group) }
 
-// complete keeps a message until its contents are checked.
+// complete keeps a message until its contents are checked. There is one at a time: what a root sends beyond that is not
+// looked at, and does not stop the loop.
 func (n *node) complete(group *rdmc.Group, d rdmc.Delivery) {
-	at := n.now()
-	group.Keep(d.Number)
-	n.completed <- completion{at, group, d} // there is one message at a time
-	n.changed()
+	select {
+	case n.completed <- completion{n.now(), group, d}:
+		group.Keep(d.Number)
+		n.changed()
+	default:
+	}
 }
 
 // fail keeps a failure. There is room for one of each group.

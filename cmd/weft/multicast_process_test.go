@@ -100,6 +100,7 @@ func TestMulticastInterrupted(t *testing.T) {
 
 // If the root is killed no member stays behind, not even one that stands still.
 func TestMulticastRootKilled(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // where nobody else leaves anything meanwhile
 	before := leftovers(t)
 	cmd, children, _, _ := startMulticast(t, "shm")
 	syscall.Kill(children[1], syscall.SIGSTOP)

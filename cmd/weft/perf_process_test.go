@@ -82,6 +82,7 @@ func lives(pid int) bool {
 
 // The server of --local ends also when its client is killed, and nothing stays behind.
 func TestPerfKilled(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // where nobody else leaves anything meanwhile
 	before := leftovers(t)
 	cmd := command(t, "perf", "--local", "--provider", "shm", "--duration", "1h")
 	if err := cmd.Start(); err != nil {

@@ -70,16 +70,19 @@ func TestJoinOnTCP(t *testing.T) {
 }
 
 func TestMissingMembersAreNamedEverywhere(t *testing.T) {
-	addresses := sockets(t, 5)
 	names := []string{"ann", "bob", "cid", "dan", "eve"}
 	here := []int{0, 2, 4}
+	want := []string{"members 1 (bob) and 3 (dan) did not come within "}
 	start := time.Now()
-	errs := concurrently(len(here), func(i int) error {
-		_, err := Join(brief(t), Config{Self: here[i], Members: addresses, Names: names})
-		return err
-	})
+	errs := briefly(t, func(ctx context.Context) []error {
+		addresses := sockets(t, 5)
+		return concurrently(len(here), func(i int) error {
+			_, err := Join(ctx, Config{Self: here[i], Members: addresses, Names: names})
+			return err
+		})
+	}, want, want, want)
 	for _, err := range errs {
-		mustContain(t, err, "members 1 (bob) and 3 (dan) did not come within ")
+		mustContain(t, err, want...)
 		if !errors.Is(err, ErrAbsent) || !slices.Equal(Failed(err), []int{1, 3}) {
 			t.Errorf("%v: Failed says %v", err, Failed(err))
 		}
@@ -91,23 +94,21 @@ func TestMissingMembersAreNamedEverywhere(t *testing.T) {
 
 // TestWhoHasEveryoneHearsOfWhoHasNot: member 2 meets both others, but those do not meet each other.
 func TestWhoHasEveryoneHearsOfWhoHasNot(t *testing.T) {
-	addresses := sockets(t, 3)
-	wrong := slices.Clone(addresses)
-	wrong[0] += "-nowhere"
-	errs := concurrently(3, func(i int) error {
-		members, ctx := addresses, testContext(t)
-		if i == 1 {
-			members, ctx = wrong, brief(t)
-		}
-		if i == 0 {
-			ctx = brief(t)
-		}
-		_, err := Join(ctx, Config{Self: i, Members: members})
-		return err
-	})
-	mustContain(t, errs[0], "member 1 (", "did not come")
-	mustContain(t, errs[1], "member 0 (", "did not come")
-	mustContain(t, errs[2], "gave up", "did not come")
+	want := [][]string{{"member 1 (", "did not come"}, {"member 0 (", "did not come"}, {"gave up", "did not come"}}
+	errs := briefly(t, func(ctx context.Context) []error {
+		addresses := sockets(t, 3)
+		wrong := slices.Clone(addresses)
+		wrong[0] += "-nowhere"
+		lists := [][]string{addresses, wrong, addresses}
+		contexts := []context.Context{ctx, ctx, testContext(t)}
+		return concurrently(3, func(i int) error {
+			_, err := Join(contexts[i], Config{Self: i, Members: lists[i]})
+			return err
+		})
+	}, want...)
+	for i, err := range errs {
+		mustContain(t, err, want[i]...)
+	}
 }
 
 func TestJoinCanBeGivenUp(t *testing.T) {
@@ -182,23 +183,22 @@ func TestNobodyCanBeThereTwice(t *testing.T) {
 	}
 	mustContain(t, <-refusals, "there is a member 2 already")
 	_, err := Join(brief(t), Config{Self: 1, Members: addresses})
-	mustContain(t, err, "member 2 (", "did not come")
+	mustContain(t, err, " 2 (", "did not come")
 	mustContain(t, <-done, "member") // whichever claim it believed, the mesh did not come about
 	<-refusals
 }
 
 func TestAWrongListIsNoticed(t *testing.T) {
-	addresses := sockets(t, 3)
-	swapped := []string{addresses[1], addresses[0], addresses[2]}
-	errs := concurrently(3, func(i int) error {
-		members := addresses
-		if i == 2 {
-			members = swapped
-		}
-		_, err := Join(brief(t), Config{Self: i, Members: members})
-		return err
-	})
-	mustContain(t, errs[2], "the peer says that it is member", "same list")
+	want := []string{"the peer says that it is member", "same list"}
+	errs := briefly(t, func(ctx context.Context) []error {
+		addresses := sockets(t, 3)
+		lists := [][]string{addresses, addresses, {addresses[1], addresses[0], addresses[2]}}
+		return concurrently(3, func(i int) error {
+			_, err := Join(ctx, Config{Self: i, Members: lists[i]})
+			return err
+		})
+	}, nil, nil, want)
+	mustContain(t, errs[2], want...)
 }
 
 func TestCommon(t *testing.T) {
@@ -222,14 +222,18 @@ func TestCommon(t *testing.T) {
 }
 
 func TestNoCommonProviderIsNamed(t *testing.T) {
-	addresses := sockets(t, 2)
-	errs := concurrently(2, func(i int) error {
-		offers := []connect.Offer{{Provider: []string{"shm", "tcp"}[i]}}
-		_, err := Join(brief(t), Config{Self: i, Members: addresses, Options: connect.Options{Offers: offers}})
-		return err
-	})
-	mustContain(t, errs[0], "member 1 (", "did not come", "turned away", "no common provider")
-	mustContain(t, errs[1], "member 0 (", "no common provider")
+	want := [][]string{{"member 1 (", "did not come", "turned away", "no common provider"}, {"member 0 (", "no common provider"}}
+	errs := briefly(t, func(ctx context.Context) []error {
+		addresses := sockets(t, 2)
+		return concurrently(2, func(i int) error {
+			offers := []connect.Offer{{Provider: []string{"shm", "tcp"}[i]}}
+			_, err := Join(ctx, Config{Self: i, Members: addresses, Options: connect.Options{Offers: offers}})
+			return err
+		})
+	}, want...)
+	for i, err := range errs {
+		mustContain(t, err, want[i]...)
+	}
 }
 
 func TestBadConfigurations(t *testing.T) {
@@ -242,7 +246,7 @@ func TestBadConfigurations(t *testing.T) {
 		"the same":      {Members: []string{"unix:@a", "unix:@a"}},
 		"printable":     {Members: two, Name: "a\nb"},
 		"is negative":   {Members: two, Options: connect.Options{Timeout: -1}},
-		"no address":    {Self: 1, Members: []string{"nowhere", "unix:@weft-mesh-test"}},
+		"no address":    {Self: 1, Members: []string{"nowhere", sockets(t, 1)[0]}},
 	} {
 		if _, err := Join(testContext(t), config); !errors.Is(err, connect.ErrArgument) {
 			t.Errorf("%s: %v", want, err)

@@ -1,6 +1,7 @@
 package soft
 
 import (
+	"errors"
 	"runtime"
 	"sync/atomic"
 	"syscall"
@@ -73,8 +74,15 @@ func (c *CompletionQueue) rouse() {
 	}
 }
 
-// Wake ends a Wait that is under way, or the next one.
-func (c *CompletionQueue) Wake() { c.sleep.wake() }
+// Wake ends a Wait that is under way, or the next one. It may come late, when the queue is closed and the words that it would
+// look at are not mapped any more.
+func (c *CompletionQueue) Wake() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !errors.Is(c.gone, errQueueClosed) {
+		c.sleep.wake()
+	}
+}
 
 // Wait returns when a completion may be there, when until has come, or when Wake was called since the last Wait. It
 // does the NIC's work meanwhile.

@@ -61,7 +61,7 @@ func (c *creation) run(ctx context.Context, plans []Plan) error {
 		return err
 	}
 	for _, g := range c.groups {
-		if err := g.awaitReady(ctx); err != nil {
+		if err := g.awaitSettled(ctx); err != nil {
 			return err
 		}
 	}

@@ -23,22 +23,24 @@ type Group struct {
 	turn      int               // when it is connected
 
 	connected chan struct{} // closed by Connected
-	ready     chan struct{} // closed by Ready
+	settled   chan struct{} // closed when the program has heard of Ready, or of the end
 	ended     chan struct{} // closed when failure is set, on the loop
 	closed    chan struct{} // closed by Closed
 
 	abandon sync.Once // freeing without a loop
 
 	// These belong to the loop.
-	failure *rdmc.Failure
-	formed  bool // Create has done its work: Failed and Closed are the program's now
+	failure   *rdmc.Failure
+	formed    bool // Create has done its work: Failed and Closed are the program's now
+	isSettled bool
 }
 
 // make makes this member's end of the group, on the loop, in the place of one that did not get connected.
 func (g *Group) make() error {
 	g.discard()
 	g.addresses, g.failure = make([][]verbs.Address, len(g.Ranks)), nil
-	g.connected, g.ready, g.ended, g.closed = make(chan struct{}), make(chan struct{}), make(chan struct{}), make(chan struct{})
+	g.connected, g.settled, g.isSettled = make(chan struct{}), make(chan struct{}), false
+	g.ended, g.closed = make(chan struct{}), make(chan struct{})
 	config := g.plan.Config
 	config.Connected, config.Ready, config.Failed, config.Closed = g.becomeConnected, g.becomeReady, g.fail, g.close
 	made, err := rdmc.New(g.loop, g.domain, config)
@@ -110,7 +112,14 @@ func (g *Group) becomeReady() {
 	if g.plan.Ready != nil {
 		g.plan.Ready()
 	}
-	close(g.ready)
+	g.settle()
+}
+
+func (g *Group) settle() {
+	if !g.isSettled {
+		g.isSettled = true
+		close(g.settled)
+	}
 }
 
 // fail keeps a failure until Create is done, or tells it.
@@ -120,6 +129,7 @@ func (g *Group) fail(f *rdmc.Failure) {
 		g.tellFailure()
 	}
 	close(g.ended)
+	g.settle()
 }
 
 func (g *Group) tellFailure() {
@@ -139,9 +149,9 @@ func (g *Group) form() error {
 	return nil
 }
 
-// awaitReady waits until the program has heard that the group is ready, or has failed.
-func (g *Group) awaitReady(ctx context.Context) error {
-	if err := await(ctx, g.loop, g.ready, g.ended); err != nil {
+// awaitSettled waits until the program has heard that the group is ready, or has ended: it may have closed it already.
+func (g *Group) awaitSettled(ctx context.Context) error {
+	if err := await(ctx, g.loop, g.settled, nil); err != nil {
 		return fmt.Errorf("group %s did not begin: %w", g.plan.Name, err)
 	}
 	return nil
@@ -152,6 +162,7 @@ func (g *Group) close() {
 		g.plan.Closed()
 	}
 	close(g.closed)
+	g.settle()
 }
 
 // rankOf is the rank of a member of the mesh, or -1.

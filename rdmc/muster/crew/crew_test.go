@@ -4,9 +4,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/rdmc"
 )
 
 // crew is the members of a test, by their indexes in the mesh.
@@ -14,6 +18,7 @@ type crew struct {
 	t       *testing.T
 	lane    string
 	members []*process
+	pace    time.Duration  // how long it took them to meet
 	deaths  int            // how many have died: so often may a group, and those that finish for it, fail
 	lost    map[string]int // how often groups have failed by now, as they should
 }
@@ -23,7 +28,7 @@ var crews atomic.Int64
 
 // deadPeer is after how long devices give up a silent peer: longer than members stay away on a machine that is busy.
 // Who is killed is missed at once all the same: its connections end.
-const deadPeer = patience / 2
+const deadPeer = time.Minute
 
 // newCrew starts so many members, which open devices and join a mesh. Change, if not nil, may change how they open.
 func newCrew(t *testing.T, lane string, n int, change func(index int, open *order)) *crew {
@@ -40,6 +45,8 @@ func newCrew(t *testing.T, lane string, n int, change func(index int, open *orde
 // meet has the members open devices and join the mesh.
 func (c *crew) meet(addresses []string, change func(index int, open *order)) {
 	c.t.Helper()
+	began := time.Now()
+	defer func() { c.pace = time.Since(began) }()
 	c.must(c.all(), func(i int) order {
 		open := order{Do: "open", Lane: c.lane, Timeout: deadPeer}
 		if c.lane == "ibv" {
@@ -118,6 +125,16 @@ func (c *crew) create(groups ...groupOrder) {
 func (c *crew) send(g groupOrder, sizes ...uint64) {
 	c.t.Helper()
 	c.same(g.Ranks[:1], order{Do: "send", Group: g.Name, Sizes: sizes})
+}
+
+// attempt does so in a group that may have ended already.
+func (c *crew) attempt(g groupOrder, sizes ...uint64) {
+	c.t.Helper()
+	root := c.members[g.Ranks[0]]
+	root.tell(order{Do: "send", Group: g.Name, Sizes: sizes})
+	if answer := root.answer(c.t); answer != "" && !strings.Contains(answer, rdmc.ErrEnded.Error()) {
+		c.t.Errorf("%s: %s", g.Name, answer)
+	}
 }
 
 // sendAll has the roots of many groups send.

@@ -16,7 +16,7 @@ func TestHostile(t *testing.T) {
 	t.Parallel()
 	onLanesAtOnce(t, func(t *testing.T, lane string) {
 		c := newCrew(t, lane, 4, func(i int, open *order) { open.Hostile = i == hostile })
-		c.betray(lyingGroups(lane, func(name string) bool {
+		c.betray(c.lyingGroups(func(name string) bool {
 			return name != boldest && (inMachine(lane, 0, 1) == 1 || slices.Contains(favourites, name))
 		}))
 		g := groupOrder{Name: "with it", Ranks: []int{hostile, 2, 1, 0}, BlockSize: blockSize}
@@ -30,7 +30,7 @@ func TestHostile(t *testing.T) {
 func TestHostileWithoutCredit(t *testing.T) {
 	onLanes(t, func(t *testing.T, lane string) {
 		c := newCrew(t, lane, 4, func(i int, open *order) { open.Hostile = i == hostile })
-		c.betray(lyingGroups(lane, func(name string) bool { return name == boldest })[1:])
+		c.betray(c.lyingGroups(func(name string) bool { return name == boldest })[1:])
 		c.kill(hostile)
 	})
 }
@@ -48,7 +48,7 @@ func (c *crew) betray(groups []groupOrder) {
 	c.create(slices.Concat(groups, []groupOrder{safe})...)
 	c.same([]int{hostile}, order{Do: "lie"})
 	for _, g := range groups {
-		c.send(g, 20*blockSize)
+		c.attempt(g, 20*blockSize) // who is silent is missed before there is a message
 		c.send(safe, 5*blockSize)
 	}
 	for _, g := range groups {
@@ -59,14 +59,14 @@ func (c *crew) betray(groups []groupOrder) {
 }
 
 // lyingGroups has a group for each lie, told by one that passes blocks on, and one in which the root tells it.
-func lyingGroups(lane string, some func(name string) bool) (groups []groupOrder) {
+func (c *crew) lyingGroups(some func(name string) bool) (groups []groupOrder) {
 	for _, name := range slices.Sorted(maps.Keys(lies)) {
 		if !some(name) {
 			continue
 		}
 		g := groupOrder{Name: name, Lie: name, Ranks: []int{0, hostile, 1, 2}, BlockSize: blockSize}
 		if name == "silence" {
-			g.Stall = briefly(lane)
+			g.Stall = c.briefly()
 		}
 		groups = append(groups, g)
 		if lies[name].byRoot {

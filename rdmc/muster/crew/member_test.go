@@ -178,9 +178,9 @@ func (m *member) regroup(ctx context.Context, dead []int) error {
 
 // leave gives everything back, and looks whether that was all.
 func (m *member) leave(ctx context.Context) error {
-	failed := m.bury(ctx)
+	failed := errors.Join(m.bury(ctx), m.close(ctx, ""))
 	for _, s := range m.squads {
-		failed = errors.Join(failed, s.free(ctx))
+		failed = errors.Join(failed, s.free())
 	}
 	if m.mesh != nil {
 		failed = errors.Join(failed, m.mesh.Close())

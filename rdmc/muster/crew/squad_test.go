@@ -198,12 +198,9 @@ func (s *squad) holdings(ctx context.Context) (held []rdmc.Holding, err error) {
 	return held, err
 }
 
-// free gives the group and its memory back.
-func (s *squad) free(ctx context.Context) error {
+// free gives the memory of a group that is closed back.
+func (s *squad) free() error {
 	var failed error
-	if s.made != nil {
-		failed = muster.Close(ctx, []*muster.Group{s.made})
-	}
 	for _, memory := range s.memory {
 		failed = errors.Join(failed, memory.Close())
 	}

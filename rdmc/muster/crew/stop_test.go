@@ -32,20 +32,26 @@ func (p *process) isStopped() bool {
 	return len(threads) > 0
 }
 
-// briefly is how long those are waited for that will never move.
-func briefly(lane string) time.Duration { return time.Duration(inMachine(lane, 4, 2)) * time.Second }
+// briefly is how long those are waited for that will never move. The others need less to answer than they needed to start and
+// meet, however slow the machine is.
+func (c *crew) briefly() time.Duration { return max(2*time.Second, min(2*c.pace, patience/5)) }
 
-// stopped makes groups of which one has a member that stops itself in the middle of a transfer.
-func stopped(t *testing.T, lane string, stall time.Duration) (c *crew, with, without groupOrder) {
+// newStoppable starts members of which one can stop itself.
+func newStoppable(t *testing.T, lane string) *crew {
 	t.Helper()
-	c = newCrew(t, lane, 4, func(i int, open *order) { open.Fused = i == 3 })
+	return newCrew(t, lane, 4, func(i int, open *order) { open.Fused = i == 3 })
+}
+
+// stop makes groups of which one has a member that stops itself in the middle of a transfer.
+func (c *crew) stop(stall time.Duration) (with, without groupOrder) {
+	c.t.Helper()
 	with = groupOrder{Name: "with", Ranks: []int{0, 1, 2, 3}, BlockSize: blockSize, Stall: stall}
-	without = groupOrder{Name: "without", Ranks: []int{2, 1, 0}, BlockSize: blockSize, Stall: stall}
+	without = groupOrder{Name: "without", Ranks: []int{2, 1, 0}, BlockSize: blockSize}
 	c.create(with, without)
 	c.same([]int{3}, order{Do: "arm", After: 20, Signal: syscall.SIGSTOP})
 	c.send(with, 30*blockSize, 30*blockSize)
 	c.halt(3)
-	return c, with, without
+	return with, without
 }
 
 // A member that stands still is named, and its group ends; others go on.
@@ -53,7 +59,8 @@ func TestStopped(t *testing.T) {
 	takesSeconds(t)
 	t.Parallel()
 	onLanesAtOnce(t, func(t *testing.T, lane string) {
-		c, with, without := stopped(t, lane, briefly(lane))
+		c := newStoppable(t, lane)
+		with, without := c.stop(c.briefly())
 		c.send(without, sizes...)
 		c.arrive(without, without.Ranks, len(sizes))
 		c.lose(with, []int{0, 1, 2}, 3)
@@ -66,7 +73,8 @@ func TestStopped(t *testing.T) {
 // A member that stands still for less than Stall costs only time.
 func TestContinued(t *testing.T) {
 	onLanes(t, func(t *testing.T, lane string) {
-		c, with, without := stopped(t, lane, deadPeer)
+		c := newStoppable(t, lane)
+		with, without := c.stop(deadPeer)
 		c.send(without, sizes...)
 		c.arrive(without, without.Ranks, len(sizes))
 		_ = c.members[3].cmd.Process.Signal(syscall.SIGCONT)

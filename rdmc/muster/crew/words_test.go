@@ -56,6 +56,7 @@ type groupOrder struct {
 	Hold      int           `json:",omitempty"` // the Store gives no memory from the so-manieth time on, until admit
 	Lie       string        `json:",omitempty"` // see liar
 	Short     bool          `json:",omitempty"` // give memory that is too small
+	Orphan    bool          `json:",omitempty"` // the root has died: the first member is another one now
 }
 
 // report is one line from a member.
