@@ -30,8 +30,8 @@ func agree(ctx context.Context, m *mesh.Mesh, step string, next, most int, mine 
 	theirs, lost := m.Exchange(ctx, step, notes)
 	errs := []error{mine}
 	for member, note := range theirs {
-		if note == nil {
-			continue // this member, or one that was lost
+		if member == m.Self() || !m.Has(member) || note == nil && lost != nil {
+			continue
 		}
 		wanted, err := decodeVerdict(note, most)
 		if next = min(next, wanted); err != nil {
