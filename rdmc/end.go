@@ -175,8 +175,8 @@ func (g *Group) free() {
 	}
 }
 
-// Discard frees everything at once, without a word to anybody: for programs whose loop no longer runs. A Store gets its
-// memory back; nothing else is called.
+// Discard frees everything at once, without a word to anybody: for programs whose loop no longer runs, and for groups that
+// have not begun. It is not for callbacks. A Store gets its memory back; nothing else is called.
 func (g *Group) Discard() {
 	if g.state == closed {
 		return

@@ -79,7 +79,7 @@ func (g *Group) awaitConnected(ctx context.Context) error {
 
 // unconnected names the members that a group is not connected with, if its loop can tell.
 func (g *Group) unconnected() (text string) {
-	ctx, cancel := context.WithTimeout(context.Background(), glance)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*glance)
 	defer cancel()
 	_ = g.Do(ctx, func(group *rdmc.Group) error {
 		for i, rank := range group.Unconnected() {

@@ -146,7 +146,7 @@ func stayAway(t *testing.T, lanes soft.Lanes, timeout time.Duration, deaf bool) 
 	if !deaf {
 		idler.left.Store(connects)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 10*brief)
+	ctx, cancel := context.WithTimeout(context.Background(), 40*brief)
 	defer cancel()
 	context.AfterFunc(ctx, func() { close(over) })
 	for _, err := range concurrently(members, func(_ int, m *member) error {
