@@ -160,7 +160,7 @@ func (g *Group) reportFailure() {
 // the next message through this member, and for those behind them; or for all, when the next message is sent.
 func (g *Group) Close() error {
 	switch g.state {
-	case forming, ready:
+	case forming, connected, ready:
 		g.state = closing
 		g.sayLast(makeWord(wordLeft, g.config.Self))
 	case failed:
@@ -183,8 +183,8 @@ func (g *Group) free() {
 	}
 }
 
-// Discard frees everything at once, without a word to anybody: for programs whose loop no longer runs. A Store gets its
-// memory back; nothing else is called.
+// Discard frees everything at once, without a word to anybody: for programs whose loop no longer runs, and for groups that
+// have not begun. It is not for callbacks. A Store gets its memory back; nothing else is called.
 func (g *Group) Discard() {
 	if g.state == closed {
 		return
