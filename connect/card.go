@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"github.com/weft-fabric/weft/internal/cursor"
+	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -28,7 +30,7 @@ type Card struct {
 }
 
 func (c *Card) check() error {
-	if err := checkText("the step", c.Step, maxText); err != nil {
+	if err := printable.Check("the step", c.Step, maxText); err != nil {
 		return err
 	}
 	for _, part := range []struct {
@@ -70,24 +72,24 @@ func (c *Card) appendTo(b []byte) []byte {
 }
 
 func decodeCard(body []byte) (Card, error) {
-	c := cursor{rest: body}
-	card := Card{Step: c.text("the step")}
-	if n := c.count("addresses", MaxAddresses, 2); n > 0 {
+	c := cursor.New(body)
+	card := Card{Step: c.Text("the step")}
+	if n := c.Count("addresses", MaxAddresses, 2); n > 0 {
 		card.Addresses = make([]verbs.Address, n)
 	}
 	for i := range card.Addresses {
-		card.Addresses[i] = verbs.Address(c.text("an address"))
+		card.Addresses[i] = verbs.Address(c.Text("an address"))
 	}
-	if n := c.count("spans", MaxSpans, spanSize); n > 0 {
+	if n := c.Count("spans", MaxSpans, spanSize); n > 0 {
 		card.Spans = make([]verbs.RemoteSpan, n)
 	}
 	for i := range card.Spans {
-		card.Spans[i] = verbs.RemoteSpan{Address: c.uint64("a span"), Length: c.uint64("a span"), Key: c.uint64("a span")}
+		card.Spans[i] = verbs.RemoteSpan{Address: c.Uint64("a span"), Length: c.Uint64("a span"), Key: c.Uint64("a span")}
 	}
-	if n := c.count("bytes of note", MaxNote, 1); n > 0 {
-		card.Note = c.take("the note", n)
+	if n := c.Count("bytes of note", MaxNote, 1); n > 0 {
+		card.Note = c.Take("the note", n)
 	}
-	if err := c.end(); err != nil {
+	if err := c.End(); err != nil {
 		return Card{}, err
 	}
 	return card, card.check()

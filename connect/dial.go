@@ -7,6 +7,8 @@ import (
 	"net"
 	"syscall"
 	"time"
+
+	"github.com/weft-fabric/weft/internal/pause"
 )
 
 // Dial connects to a Listener and greets it. It ends at the deadline of ctx, or after Options.Timeout if ctx has none. If
@@ -73,7 +75,7 @@ func (t target) dial(ctx context.Context, wait bool) (net.Conn, error) {
 		if !wait {
 			return nil, fmt.Errorf("nobody listens there; start the other end first: %w", err)
 		}
-		if pause(ctx, delay) != nil {
+		if pause.For(ctx, delay) != nil {
 			return nil, fmt.Errorf("nobody listens there, still: %w: %w", explain(ctx, context.Cause(ctx)), missed)
 		}
 	}

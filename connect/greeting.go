@@ -7,6 +7,9 @@ import (
 	"io"
 	"math"
 	"time"
+
+	"github.com/weft-fabric/weft/internal/cursor"
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 const (
@@ -31,7 +34,7 @@ func (g *greeting) check() error {
 		{"the name", g.identity.Name}, {"the program's version", g.identity.Version}, {"the host", g.identity.Host},
 		{"the machine", g.place.machine},
 	} {
-		if err := checkText(field.what, field.text, maxText); err != nil {
+		if err := printable.Check(field.what, field.text, maxText); err != nil {
 			return err
 		}
 	}
@@ -55,7 +58,7 @@ func (o *Offer) check() error {
 	case o.PeerTimeout < 0:
 		return fmt.Errorf("the peer timeout %v is negative", o.PeerTimeout)
 	}
-	return checkText("the provider", o.Provider, maxText)
+	return printable.Check("the provider", o.Provider, maxText)
 }
 
 // encode makes the whole message of a greeting that was checked.
@@ -85,26 +88,26 @@ func (g *greeting) appendBody(b []byte) []byte {
 }
 
 func decodeGreeting(body []byte) (g greeting, err error) {
-	c := cursor{rest: body}
-	g.identity = Identity{Name: c.text("the name"), Version: c.text("the program's version"), Host: c.text("the host"),
-		User: c.uint32("the user"), Process: c.uint32("the process")}
-	g.place = place{machine: c.text("the machine"), instance: c.uint64("the instance")}
-	n := c.count("offers", maxOffers, offerSize)
+	c := cursor.New(body)
+	g.identity = Identity{Name: c.Text("the name"), Version: c.Text("the program's version"), Host: c.Text("the host"),
+		User: c.Uint32("the user"), Process: c.Uint32("the process")}
+	g.place = place{machine: c.Text("the machine"), instance: c.Uint64("the instance")}
+	n := c.Count("offers", maxOffers, offerSize)
 	for range n {
-		g.offers = append(g.offers, c.offer())
+		g.offers = append(g.offers, decodeOffer(c))
 	}
-	if err := c.end(); err != nil {
+	if err := c.End(); err != nil {
 		return greeting{}, err
 	}
 	return g, g.check()
 }
 
-func (c *cursor) offer() Offer {
-	offer := Offer{Provider: c.text("a provider"), Reach: Reach(c.uint8("a reach")),
-		MaxMessage: c.uint32("the largest message"), MaxQueuePairs: c.uint32("the number of queue pairs")}
-	timeout := c.uint64("the peer timeout")
+func decodeOffer(c *cursor.Cursor) Offer {
+	offer := Offer{Provider: c.Text("a provider"), Reach: Reach(c.Uint8("a reach")),
+		MaxMessage: c.Uint32("the largest message"), MaxQueuePairs: c.Uint32("the number of queue pairs")}
+	timeout := c.Uint64("the peer timeout")
 	if timeout > math.MaxInt64 {
-		c.fail("the peer timeout %d is out of range", timeout)
+		c.Fail("the peer timeout %d is out of range", timeout)
 	}
 	offer.PeerTimeout = time.Duration(timeout)
 	return offer

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 // Identity is who an end says it is.
@@ -29,13 +31,13 @@ func (i Identity) String() string {
 
 func self(name, version string) Identity {
 	if name == "" && len(os.Args) > 0 {
-		name = cut(printable(filepath.Base(os.Args[0])), maxText)
+		name = printable.Clean(filepath.Base(os.Args[0]), maxText)
 	}
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
-	return Identity{Name: name, Version: version, Host: cut(printable(host), maxText), User: uint32(os.Getuid()),
+	return Identity{Name: name, Version: version, Host: printable.Clean(host, maxText), User: uint32(os.Getuid()),
 		Process: uint32(os.Getpid())}
 }
 
@@ -62,5 +64,5 @@ func machine() string {
 	if err != nil {
 		return ""
 	}
-	return cut(printable(strings.TrimSpace(string(boot))+" "+network), maxText)
+	return printable.Clean(strings.TrimSpace(string(boot))+" "+network, maxText)
 }

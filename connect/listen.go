@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/internal/leak"
+	"github.com/weft-fabric/weft/internal/pause"
 )
 
 // maxPending is how many clients of a listener may be greeting, or wait for Accept. More wait in the system's queue.
@@ -145,7 +146,7 @@ func (l *Listener) stumble(err error) {
 	for _, passing := range []error{syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM, syscall.ECONNABORTED} {
 		if errors.Is(err, passing) {
 			l.refused(err)
-			_ = pause(l.ctx, 50*time.Millisecond)
+			_ = pause.For(l.ctx, 50*time.Millisecond)
 			return
 		}
 	}

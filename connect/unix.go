@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"github.com/weft-fabric/weft/internal/pause"
 )
 
 // listenFile opens a Unix socket at path. Its file outlives a process that is killed, and then stands in the way: one
@@ -78,20 +80,8 @@ func lockDirectory(ctx context.Context, path string) (func(), error) {
 		if err == nil {
 			return func() { _ = directory.Close() }, nil
 		}
-		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) || pause(ctx, 5*time.Millisecond) != nil {
+		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) || pause.For(ctx, 5*time.Millisecond) != nil {
 			return nil, errors.Join(fmt.Errorf("lock directory %s: %w", path, err), directory.Close())
 		}
-	}
-}
-
-// pause waits for d, or fails when ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
 	}
 }

@@ -10,6 +10,8 @@ import (
 	"net"
 	"os"
 	"time"
+
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 // grace is how long an end that gives up waits for the peer to take what it has to say.
@@ -133,13 +135,13 @@ func readGoodbye(from io.Reader, length uint32) error {
 	if err != nil {
 		return err
 	}
-	return fmt.Errorf("%w: %s", ErrGaveUp, printable(string(reason)))
+	return fmt.Errorf("%w: %s", ErrGaveUp, printable.Clean(string(reason), maxGoodbye))
 }
 
 // goodbye tells the peer why there will be nothing more, and closes.
 func (w wire) goodbye(reason string) error {
 	_ = w.conn.SetWriteDeadline(time.Now().Add(grace))
-	frame := append(startFrame(kindGoodbye, 0), cut(printable(reason), maxGoodbye)...)
+	frame := append(startFrame(kindGoodbye, 0), printable.Clean(reason, maxGoodbye)...)
 	if _, err := w.conn.Write(finishFrame(frame)); err != nil {
 		return w.conn.Close()
 	}

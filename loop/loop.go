@@ -119,11 +119,11 @@ func (l *Loop) Add(m Machine) (Port, error) {
 	if m == nil {
 		return Port{}, fmt.Errorf("add machine: it is nil: %w", ErrArgument)
 	}
-	owner, err := l.machines.add(m)
+	owner, serial, err := l.machines.add(m)
 	if err != nil {
 		return Port{}, err
 	}
-	return Port{loop: l, owner: owner}, nil
+	return Port{loop: l, owner: owner, serial: serial}, nil
 }
 
 // Turn does what there is to do, without waiting, and says how many completions, timers and handed-over functions that

@@ -121,6 +121,39 @@ func TestATagOfNobodyIsAnError(t *testing.T) {
 	}
 }
 
+// The Port of a machine that was removed does nothing any more, even if another machine has its number.
+func TestARemovedPortIsNoPlace(t *testing.T) {
+	r := newRig(t, Config{})
+	var gone, heir recorder
+	old, err := r.Add(&gone)
+	check(t, err)
+	old.Remove()
+	old.After(0, 1)
+	turn(t, r)
+	for range MaxMachines - 1 {
+		_, err = r.Add(&recorder{})
+		check(t, err)
+	}
+	port, err := r.Add(&heir)
+	check(t, err)
+	if port.owner != old.owner {
+		t.Fatalf("the number is %d, want that of the first, %d", port.owner, old.owner)
+	}
+	old.After(0, 1)
+	old.Remove()
+	port.After(0, 2)
+	turn(t, r)
+	if len(gone.seen) != 0 || len(heir.seen) != 1 || heir.seen[0].Tag != 2 {
+		t.Errorf("the removed machine saw %v, the one with its number %v", gone.seen, heir.seen)
+	}
+}
+
+func turn(t *testing.T, r *rig) {
+	t.Helper()
+	_, err := r.Turn()
+	check(t, err)
+}
+
 // A removed machine's timers go with it, and nobody else's.
 func TestRemovedMachinesHaveNoTimers(t *testing.T) {
 	r := newRig(t, Config{})

@@ -20,10 +20,16 @@ const (
 func ownerOf(t verbs.Tag) uint16 { return uint16(t >> valueBits) }
 
 // Port is a machine's place on its loop: it makes the tags and timers that come back to the machine's Step. The zero Port
-// is no place: its timers never come, and its tags belong to nobody.
+// is no place, nor is one after Remove: its timers never come, and its tags belong to nobody.
 type Port struct {
-	loop  *Loop
-	owner uint16
+	loop   *Loop
+	owner  uint16
+	serial uint64 // of the machine: owner numbers are used again
+}
+
+// holds reports whether the machine is still there.
+func (p Port) holds() bool {
+	return p.loop != nil && p.loop.machines.find(p.owner) != nil && p.loop.machines.byOwner[p.owner].serial == p.serial
 }
 
 // Tag makes a tag of the low 48 bits of value. Step sees the completion with Tag equal to those bits.
@@ -35,10 +41,10 @@ func (p Port) Tag(value uint64) verbs.Tag {
 // the next turn if d is not positive. A timer cannot be taken back: a machine that no longer cares ignores it. One that was
 // removed gets none.
 func (p Port) After(d time.Duration, value uint64) {
-	l := p.loop
-	if l == nil || l.machines.find(p.owner) == nil {
+	if !p.holds() {
 		return
 	}
+	l := p.loop
 	at := l.clock.Now().Add(d)
 	earlier := at < l.timers.next()
 	l.timers.push(at, p.Tag(value))
@@ -51,9 +57,9 @@ func (p Port) After(d time.Duration, value uint64) {
 func (p Port) Loop() *Loop { return p.loop }
 
 // Remove takes the machine and its timers off the loop. Everything that it posted must have completed: a completion that
-// comes later fails the loop with ErrNoMachine.
+// comes later fails the loop with ErrNoMachine. A second Remove does nothing.
 func (p Port) Remove() {
-	if p.loop != nil {
+	if p.holds() {
 		p.loop.machines.remove(p.owner)
 		p.loop.timers.drop(p.owner)
 	}
@@ -66,12 +72,14 @@ type machines struct {
 	scanners []Scanner
 	owners   []uint16 // of the scanners
 	scanning int      // scanners that are not nil
+	added    uint64   // machines ever added
 }
 
-// place is a machine, and where it stands among the scanners, plus one; 0: it is none.
+// place is a machine.
 type place struct {
 	machine Machine
-	scanner int
+	serial  uint64 // how many had been added, with it
+	scanner int    // where it stands among the scanners, plus one; 0: it is none
 }
 
 func (ms *machines) find(owner uint16) Machine {
@@ -81,18 +89,19 @@ func (ms *machines) find(owner uint16) Machine {
 	return ms.byOwner[owner].machine
 }
 
-func (ms *machines) add(m Machine) (uint16, error) {
-	owner, err := ms.number()
+func (ms *machines) add(m Machine) (owner uint16, serial uint64, err error) {
+	owner, err = ms.number()
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	ms.byOwner[owner] = place{machine: m}
+	ms.added++
+	ms.byOwner[owner] = place{machine: m, serial: ms.added}
 	if s, ok := m.(Scanner); ok {
 		ms.scanners, ms.owners = append(ms.scanners, s), append(ms.owners, owner)
 		ms.byOwner[owner].scanner = len(ms.scanners)
 		ms.scanning++
 	}
-	return owner, nil
+	return owner, ms.added, nil
 }
 
 func (ms *machines) number() (uint16, error) {
@@ -112,9 +121,6 @@ func (ms *machines) number() (uint16, error) {
 }
 
 func (ms *machines) remove(owner uint16) {
-	if ms.find(owner) == nil {
-		return
-	}
 	if at := ms.byOwner[owner].scanner; at > 0 {
 		ms.scanners[at-1] = nil // a hole, because a scan may be under way; the next one closes it
 		ms.scanning--

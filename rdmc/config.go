@@ -37,7 +37,10 @@ type Config struct {
 	// Store, if not nil, gives memory block by block. Otherwise Incoming gives it for whole messages.
 	Store Store
 
-	// Ready is called once, when the group is connected.
+	// Connected, if not nil, is called once, when all peers are connected. Then the group waits for Begin, as package muster
+	// has it do: what is between this member and its peers tells nothing of the others.
+	Connected func()
+	// Ready is called once, when the group is connected and begins.
 	Ready func()
 	// Incoming is asked for memory for a message of more than one block (a shorter one is handed over where it arrived). The
 	// zero Place means later, by Provide. With a Store it only tells.

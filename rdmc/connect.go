@@ -25,8 +25,8 @@ func (g *Group) Addresses(peer int) []verbs.Address {
 	return []verbs.Address{l.data.Address(), l.control.Address()}
 }
 
-// Connect connects with a peer, by what its Addresses said for this member. It ends as Config.Ready when all are
-// connected, or as Config.Failed, which names the member.
+// Connect connects with a peer, by what its Addresses said for this member. It ends as Config.Connected and Config.Ready
+// when all are connected, or as Config.Failed, which names the member.
 func (g *Group) Connect(peer int, theirs []verbs.Address) error {
 	l := g.linkOf(peer)
 	switch {
@@ -42,6 +42,16 @@ func (g *Group) Connect(peer int, theirs []verbs.Address) error {
 		return fmt.Errorf("group %s: connect member %d (%s): %w", g.config.Name, peer, g.config.Members[peer], err)
 	}
 	return nil
+}
+
+// Unconnected are the ranks of the peers that are not connected yet.
+func (g *Group) Unconnected() (peers []int) {
+	for _, l := range g.links {
+		if l.connected < 2 {
+			peers = append(peers, l.rank)
+		}
+	}
+	return peers
 }
 
 func (g *Group) refuse(what string, why error) error {
@@ -62,6 +72,22 @@ func (g *Group) stepConnected(l *link, c *verbs.Completion) {
 	l.connected++
 	g.missing--
 	g.speak(l)
+}
+
+// becomeConnected waits for Begin, if somebody wants to call it.
+func (g *Group) becomeConnected() {
+	g.state = connected
+	if g.config.Connected == nil {
+		g.begun = true
+		return
+	}
+	g.config.Connected()
+}
+
+// Begin has the group do its work, now or as soon as it is connected. Only a group with Config.Connected needs it.
+func (g *Group) Begin() {
+	g.begun = true
+	g.wake()
 }
 
 // becomeReady begins with the work.

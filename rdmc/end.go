@@ -8,8 +8,16 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
-// patience is how long last words may take. Who does not take them by then is gone itself.
-const patience = time.Second
+const (
+	patience    = time.Second     // how long words may take on the way
+	mostGoodbye = 4 * time.Second // how long a group that has ended may need to be freed
+)
+
+// goodbye is how long last words may take. Who does not take them by then is gone itself. A device sends one that was lost
+// again, for PeerTimeout: if we closed our end before, those who wait for the word would take us for dead and blame us.
+func (g *Group) goodbye() time.Duration {
+	return min(g.domain.Device().Limits().PeerTimeout+patience, mostGoodbye)
+}
 
 // fail ends the group. Nothing touches memory any more when it returns; the application hears of it in a Step of its own.
 func (g *Group) fail(rank int, cause error) {
@@ -89,7 +97,7 @@ func (g *Group) sayLast(w word) {
 			g.parting++
 		}
 	}
-	wait := patience
+	wait := g.goodbye()
 	if g.parting == 0 {
 		wait = 0
 	}
@@ -152,7 +160,7 @@ func (g *Group) reportFailure() {
 // the next message through this member, and for those behind them; or for all, when the next message is sent.
 func (g *Group) Close() error {
 	switch g.state {
-	case forming, ready:
+	case forming, connected, ready:
 		g.state = closing
 		g.sayLast(makeWord(wordLeft, g.config.Self))
 	case failed:
@@ -175,8 +183,8 @@ func (g *Group) free() {
 	}
 }
 
-// Discard frees everything at once, without a word to anybody: for programs whose loop no longer runs. A Store gets its
-// memory back; nothing else is called.
+// Discard frees everything at once, without a word to anybody: for programs whose loop no longer runs, and for groups that
+// have not begun. It is not for callbacks. A Store gets its memory back; nothing else is called.
 func (g *Group) Discard() {
 	if g.state == closed {
 		return

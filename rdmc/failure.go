@@ -9,7 +9,7 @@ import (
 var (
 	ErrArgument = errors.New("bad argument")
 	ErrNotRoot  = errors.New("only the root, the first member, can send")
-	ErrNotReady = errors.New("the group is not connected yet")
+	ErrNotReady = errors.New("the group is not ready yet")
 	ErrFull     = errors.New("too many messages wait to be sent")
 	ErrEnded    = errors.New("the group has ended")
 )

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft/provider/sim"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -237,4 +238,26 @@ func TestReceiversAreGivenTime(t *testing.T) {
 			t.Errorf("a receiver is given %v, the device a peer %v", config.ReceiverWait, limit)
 		}
 	}
+}
+
+// A last word that is lost, and sent again, is heard as long as the device sends it: the group does not end for those who
+// wait for it because the one who tells them has closed its end.
+func TestLastWordsAreGivenTime(t *testing.T) {
+	fabric, err := sim.New(sim.Config{Seed: 1, PeerTimeout: 10 * time.Second})
+	check(t, err)
+	r := &rig{t: t, fabric: fabric, memory: 1 << 20}
+	r.change = func(rank int, c *Config) {
+		if rank == 1 {
+			c.Incoming = func(Message) Place {
+				check(t, fabric.Partition([]string{"n2"}))
+				return Place{r.members[1].memory, 1<<20 - 10}
+			}
+		}
+	}
+	r.form(Config{Name: "g", Members: names(3), Algorithm: schedule.Chain, BlockSize: 1 << 14})
+	_, err = r.members[0].group.Send(r.members[0].fill(1<<20), 1<<20)
+	check(t, err)
+	r.pass(3 * time.Second)
+	fabric.Heal()
+	r.expectFailure(1, ErrMemory, time.Second)
 }

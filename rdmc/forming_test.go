@@ -2,6 +2,7 @@ package rdmc
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -36,4 +37,43 @@ func formWithTrouble(t *testing.T, algorithm schedule.Algorithm, how int, after 
 		}
 	}
 	r.run("closed", func(m *member) bool { return m.closed == 1 })
+}
+
+// A group that is connected and has not begun does nothing, and costs the others only time: they are as far as they can be
+// without it.
+func TestBegin(t *testing.T) {
+	const late = 2
+	for _, first := range []bool{false, true} { // Begin comes before all are connected
+		r := &rig{t: t, memory: 1 << 12}
+		connected := 0
+		r.change = func(rank int, c *Config) {
+			if rank == late {
+				c.Connected = func() { connected++ }
+			}
+		}
+		r.open(Config{Name: "g", Members: names(4), BlockSize: 64})
+		m := r.members[late]
+		if first {
+			m.group.Begin()
+		}
+		if got := m.group.Unconnected(); !slices.Equal(got, m.group.Peers()) {
+			t.Errorf("unconnected are %v of %v", got, m.group.Peers())
+		}
+		r.connect()
+		r.pass(time.Second)
+		if got := m.group.Unconnected(); got != nil {
+			t.Errorf("unconnected are still %v", got)
+		}
+		if connected != 1 || m.ready == 1 != first {
+			t.Fatalf("begun: %t; Connected was called %d times, Ready %d times", first, connected, m.ready)
+		}
+		_, err := r.members[0].group.Send(r.members[0].fill(1000), 1000)
+		check(t, err)
+		r.pass(10 * time.Second)
+		if !first && len(m.incoming)+len(m.completed) > 0 {
+			t.Errorf("it has heard of %v before it began", m.incoming)
+		}
+		m.group.Begin()
+		r.run("complete", func(m *member) bool { return len(m.completed) == 1 })
+	}
 }

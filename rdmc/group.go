@@ -11,19 +11,20 @@ import (
 
 // state is where a group stands.
 //
-//	         all connected         a failure
-//	forming ──────────────▶ ready ───────────▶ failed
-//	  │  │                    │                  ▲ │
-//	  │  └───── a failure ────┼──────────────────┘ │
-//	  │                       │                    │
-//	  └─────────┬─────────────┴────────────────────┘
-//	            │ Close
-//	            ▼          last words were taken
-//	         closing ─────────────────────────────▶ closed
+//	         all are              Begin         a failure
+//	forming ─────────▶ connected ───────▶ ready ───────────▶ failed
+//	  │  │                │  │              │                 ▲ │
+//	  │  └── a failure ───┼──┴──────────────┼─────────────────┘ │
+//	  │                   │                 │                   │
+//	  └──────────┬────────┴─────────────────┴───────────────────┘
+//	             │ Close
+//	             ▼          last words were taken
+//	          closing ─────────────────────────────▶ closed
 type state uint8
 
 const (
 	forming state = iota
+	connected
 	ready
 	failed
 	closing
@@ -44,7 +45,8 @@ type Group struct {
 	links   []*link // by rank
 	herald  *link   // who tells of new messages; nil at the root
 	heirs   []*link
-	missing int // queue pairs that are not connected
+	missing int  // queue pairs that are not connected
+	begun   bool // it need not wait for Begin
 
 	buffers   buffers
 	incoming  []incoming // receives posted; the index is the slot in tags

@@ -62,6 +62,9 @@ func (g *Group) wake() {
 // pump does whatever can be done now.
 func (g *Group) pump() {
 	if g.state == forming && g.missing == 0 {
+		g.becomeConnected()
+	}
+	if g.state == connected && g.begun {
 		g.becomeReady()
 	}
 	for again := g.state == ready; again && g.state == ready; again = g.finish() {

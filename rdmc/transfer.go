@@ -70,7 +70,7 @@ func (g *Group) Send(place Place, size uint64) (Message, error) {
 	switch {
 	case g.config.Self != 0:
 		return Message{}, g.refuse("send", ErrNotRoot)
-	case g.state == forming:
+	case g.state < ready:
 		return Message{}, g.refuse("send", ErrNotReady)
 	case g.state.over():
 		return Message{}, g.refuse("send", ErrEnded)

@@ -3,12 +3,10 @@ package mesh
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 // Limits of a mesh.
@@ -80,12 +78,9 @@ func (c *Config) names() []string {
 }
 
 // checkWord refuses what is too long, and what could play tricks on a terminal.
-func checkWord(what, text string) error {
-	switch {
-	case len(text) > MaxName:
-		return fmt.Errorf("%s has %d bytes, allowed are %d: %w", what, len(text), MaxName, connect.ErrArgument)
-	case !utf8.ValidString(text) || strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return fmt.Errorf("%s %q is not printable text: %w", what, text, connect.ErrArgument)
+func checkWord(what, word string) error {
+	if err := printable.Check(what, word, MaxName); err != nil {
+		return fmt.Errorf("%w: %w", err, connect.ErrArgument)
 	}
 	return nil
 }

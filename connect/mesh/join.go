@@ -68,15 +68,3 @@ func within(ctx context.Context) time.Duration {
 	}
 	return left.Round(10 * time.Millisecond)
 }
-
-// pause waits, or returns why the context ended.
-func pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}

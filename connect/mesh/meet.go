@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/internal/pause"
 )
 
 // strangers is how many clients may be saying who they are at a time, beside the members.
@@ -205,7 +206,7 @@ func (m *meeting) runDial(member int) {
 		case m.ctx.Err() == nil && !errors.Is(err, connect.ErrSilent):
 			m.note(member, cause(err))
 		}
-		if pause(m.ctx, again) != nil {
+		if pause.For(m.ctx, again) != nil {
 			return
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/rdmc"
 	"github.com/weft-fabric/weft/rdmc/schedule"
+	"github.com/weft-fabric/weft/verbs"
 	"github.com/weft-fabric/weft/verbs/verbstest"
 )
 
@@ -217,6 +219,41 @@ func TestBadPlans(t *testing.T) {
 	mustContain(t, err, "nil")
 }
 
+// TestBadArgumentsAreToldAtOnce: what makes no sense at one member ends Create at all of them, and names it.
+func TestBadArgumentsAreToldAtOnce(t *testing.T) {
+	for want, change := range map[string]func(*member, *Plan) (*loop.Loop, *verbs.Domain){
+		"the loop or the domain is nil": func(m *member, _ *Plan) (*loop.Loop, *verbs.Domain) { return m.loop, nil },
+		"is there twice": func(m *member, p *Plan) (*loop.Loop, *verbs.Domain) {
+			p.Ranks = []int{0, 1, 1}
+			return m.loop, m.domain
+		},
+		"group \x1b[31mred: bad argument": func(m *member, p *Plan) (*loop.Loop, *verbs.Domain) {
+			p.Name, p.Stall = "\x1b[31mred", 1
+			return m.loop, m.domain
+		},
+	} {
+		members, ctx := newMembers(t, 3, room, soft.InProcess), testContext(t)
+		for i, err := range concurrently(members, func(i int, m *member) error {
+			l, domain, plan := m.loop, m.domain, Plan{Config: m.smallConfig("images")}
+			if i == 1 {
+				l, domain = change(m, &plan)
+			}
+			_, err := Create(ctx, m.mesh, l, domain, []Plan{plan})
+			return err
+		}) {
+			if i == 1 {
+				mustContain(t, err, want)
+				continue
+			}
+			mustContain(t, err, "member 1 (m1)", strings.ReplaceAll(want, "\x1b", " "))
+			if !errors.Is(err, ErrElsewhere) {
+				t.Errorf("%v is not ErrElsewhere", err)
+			}
+		}
+		createAndSend(t, members) // nothing is broken
+	}
+}
+
 // TestAMemberThatDoesNotCreate is named, and the others do not wait for ever.
 func TestAMemberThatDoesNotCreate(t *testing.T) {
 	members := newMembers(t, 3, room, soft.InProcess)
@@ -231,37 +268,6 @@ func TestAMemberThatDoesNotCreate(t *testing.T) {
 			t.Errorf("Failed(%v) is %v", err, mesh.Failed(err))
 		}
 	}
-}
-
-// TestADeviceThatDies while groups are made: nobody hangs, and the others hear who it was.
-func TestADeviceThatDies(t *testing.T) {
-	for name, lanes := range laneNames {
-		t.Run(name, func(t *testing.T) {
-			dieAnd(t, lanes, func(p *Plan, die func()) { p.Made = func(*rdmc.Group) { die() } }, func(err error) { mustContain(t, err, "(m2)") })
-		})
-		t.Run(name+" later", func(t *testing.T) {
-			dieAnd(t, lanes, func(p *Plan, die func()) { p.Ready = die }, func(error) {})
-		})
-	}
-}
-
-// dieAnd has member 2 die while groups are made, and judges what the others say.
-func dieAnd(t *testing.T, lanes soft.Lanes, when func(p *Plan, die func()), judge func(error)) {
-	t.Helper()
-	members, ctx := newMembers(t, 3, room, lanes), testContext(t)
-	errs := concurrently(members, func(i int, m *member) error {
-		plan := Plan{Config: m.smallConfig("images")}
-		if i == 2 {
-			when(&plan, m.kill)
-		}
-		groups, err := Create(ctx, m.mesh, m.loop, m.domain, []Plan{plan})
-		if err == nil {
-			_ = Close(ctx, groups)
-		}
-		return err
-	})
-	judge(errs[0])
-	judge(errs[1])
 }
 
 func TestALoopThatDoesNotRun(t *testing.T) {

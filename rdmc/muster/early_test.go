@@ -25,3 +25,23 @@ func TestClosedIsHeardHoweverEarly(t *testing.T) {
 		t.Errorf("Closed was called %d times", closed)
 	}
 }
+
+// It may even close it when it is given the group: then Ready is not heard.
+func TestClosedWhenMade(t *testing.T) {
+	members := newMembers(t, 2, room, soft.InProcess)
+	var ready, closed [2]int
+	groups := createAll(t, members, func(i int, m *member) []Plan {
+		config := m.smallConfig("images")
+		config.Ready = func() { ready[i]++ }
+		config.Closed = func() { closed[i]++ }
+		return []Plan{{Config: config, Made: func(g *rdmc.Group) {
+			if i == 1 {
+				_ = g.Close()
+			}
+		}}}
+	})
+	closeAll(t, members, groups)
+	if ready[1] != 0 || closed != [2]int{1, 1} {
+		t.Errorf("Ready was called %v times, Closed %v times", ready, closed)
+	}
+}

@@ -2,8 +2,10 @@ package muster
 
 import (
 	"bytes"
+	"errors"
 	"testing"
 
+	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/rdmc"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -15,6 +17,20 @@ func FuzzOffers(f *testing.F) {
 		turns, offers, err := decodeOffers(note)
 		if err == nil && !bytes.Equal(encodeOffers(turns, offers), note) {
 			t.Errorf("%x became %v", note, offers)
+		}
+	})
+}
+
+func FuzzVerdict(f *testing.F) {
+	f.Add(encodeVerdict(3, nil), 3)
+	f.Add(encodeVerdict(0, errors.New("no \x1b[31mmemory")), 0)
+	f.Fuzz(func(t *testing.T, note []byte, most int) {
+		next, err := decodeVerdict(note, most)
+		if err == nil && (next > most || !bytes.Equal(encodeVerdict(next, nil), note)) {
+			t.Errorf("%x became %d", note, next)
+		}
+		if err != nil && printable.Check("it", err.Error(), 2*maxReason) != nil {
+			t.Errorf("%x: %q", note, err)
 		}
 	})
 }

@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/weft-fabric/weft/connect/mesh"
+	"github.com/weft-fabric/weft/internal/cursor"
 	"github.com/weft-fabric/weft/rdmc"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
@@ -18,6 +19,7 @@ import (
 const (
 	MaxHoldings    = 1 << 12            // messages
 	maxTotalBlocks = 2 * rdmc.MaxBlocks // of all of them together
+	leastHolding   = 2*8 + 2*4          // bytes
 )
 
 // Remains is what is left of the messages of a group after a failure: the same at all survivors, but for the Places.
@@ -32,7 +34,7 @@ type Remains struct {
 // Gather brings together what the survivors of a group hold of its messages: those at ranks, which are the mesh's indexes of
 // the members of the group that is to finish them. They all call it, with what Group.Holdings said. To that a member adds
 // the complete messages that it still has, with all their blocks: others may lack them. Of a message that a member does not
-// mention it holds nothing.
+// mention it holds nothing. Who gives holdings, or ranks, that cannot be tells the others, and all of them fail.
 func Gather(ctx context.Context, m *mesh.Mesh, ranks []int, mine []rdmc.Holding) (Remains, error) {
 	remains, err := gather(ctx, m, ranks, mine)
 	if err != nil {
@@ -45,12 +47,15 @@ func gather(ctx context.Context, m *mesh.Mesh, ranks []int, mine []rdmc.Holding)
 	if ctx == nil || m == nil {
 		return remains, fmt.Errorf("the context or the mesh is nil: %w", ErrArgument)
 	}
-	mine, err = sorted(mine)
+	part, err := m.Among(slices.DeleteFunc(slices.Clone(ranks), func(i int) bool { return !m.Has(i) })...)
 	if err != nil {
-		return remains, fmt.Errorf("%w: %w", ErrArgument, err)
+		return remains, err // nobody who has the same ranks waits for this member
 	}
-	part, err := m.Among(ranks...)
-	if err != nil {
+	mine, err = sorted(mine)
+	if err = inOneLine(checkRanks(m, ranks), err); err != nil {
+		err = fmt.Errorf("%w: %w", ErrArgument, err)
+	}
+	if err := verdict(ctx, part, "holdings checked", err); err != nil {
 		return remains, err
 	}
 	note := encodeHoldings(mine)
@@ -131,10 +136,12 @@ func (t *tally) remains() (r Remains) {
 func sorted(holdings []rdmc.Holding) ([]rdmc.Holding, error) {
 	holdings = slices.Clone(holdings)
 	slices.SortFunc(holdings, func(a, b rdmc.Holding) int { return cmp.Compare(a.Number, b.Number) })
+	blocks := 0
 	for i, h := range holdings {
 		if err := checkMessage(h.Message); err != nil {
 			return nil, err
 		}
+		blocks += h.Blocks()
 		if h.Have.Len() != h.Blocks() {
 			return nil, fmt.Errorf("message %d has %d blocks, but its set is for %d", h.Number, h.Blocks(), h.Have.Len())
 		}
@@ -142,8 +149,8 @@ func sorted(holdings []rdmc.Holding) ([]rdmc.Holding, error) {
 			return nil, fmt.Errorf("message %d is there twice", h.Number)
 		}
 	}
-	if len(holdings) > MaxHoldings {
-		return nil, fmt.Errorf("%d messages, allowed are %d", len(holdings), MaxHoldings)
+	if len(holdings) > MaxHoldings || blocks > maxTotalBlocks {
+		return nil, fmt.Errorf("%d messages of %d blocks, allowed are %d of %d", len(holdings), blocks, MaxHoldings, maxTotalBlocks)
 	}
 	return holdings, nil
 }
@@ -170,29 +177,32 @@ func encodeHoldings(holdings []rdmc.Holding) []byte {
 }
 
 func decodeHoldings(note []byte) ([]rdmc.Holding, error) {
-	c := cursor{rest: note}
+	c := cursor.New(note)
 	var holdings []rdmc.Holding
 	blocks := 0
-	for i := range c.count("messages", MaxHoldings) {
-		h := c.holding(maxTotalBlocks - blocks)
-		if c.err != nil {
-			return nil, c.err
-		}
+	for i := range c.Count("messages", MaxHoldings, leastHolding) {
+		h := readHolding(c, maxTotalBlocks-blocks)
 		if i > 0 && h.Number <= holdings[i-1].Number {
-			c.fail("message %d behind message %d", h.Number, holdings[i-1].Number)
+			c.Fail("message %d behind message %d", h.Number, holdings[i-1].Number)
+		}
+		if c.Err() != nil {
+			break
 		}
 		blocks += h.Blocks()
 		holdings = append(holdings, h)
 	}
-	return holdings, c.end()
+	if err := c.End(); err != nil {
+		return nil, malformed(err)
+	}
+	return holdings, nil
 }
 
-// holding reads one message, with its set of at most so many blocks.
-func (c *cursor) holding(most int) (h rdmc.Holding) {
-	h.Number, h.Size = c.uint64("a message"), c.uint64("a message")
-	h.BlockSize = int(c.uint32("a message"))
-	set := c.bytes("a set of blocks", rdmc.MaxBlocks/8+16)
-	if c.err != nil {
+// readHolding reads one message, with its set of at most so many blocks.
+func readHolding(c *cursor.Cursor, most int) (h rdmc.Holding) {
+	h.Number, h.Size = c.Uint64("a message"), c.Uint64("a message")
+	h.BlockSize = int(c.Uint32("a message"))
+	set := readBytes(c, "a set of blocks", rdmc.MaxBlocks/8+16)
+	if c.Err() != nil {
 		return h
 	}
 	err := checkMessage(h.Message)
@@ -206,7 +216,7 @@ func (c *cursor) holding(most int) (h rdmc.Holding) {
 		err = fmt.Errorf("message %d has %d blocks, but its set is for %d", h.Number, h.Blocks(), h.Have.Len())
 	}
 	if err != nil {
-		c.fail("%v", err)
+		c.Fail("%w", err)
 	}
 	return h
 }

@@ -123,6 +123,43 @@ func TestBadHoldings(t *testing.T) {
 	}
 }
 
+// TestBadHoldingsAreToldAtOnce: what one member gives wrong ends Gather at all, and names it. Those who were not asked notice
+// nothing.
+func TestBadHoldingsAreToldAtOnce(t *testing.T) {
+	for want, wrong := range map[string]struct {
+		ranks []int
+		held  []rdmc.Holding
+	}{
+		"message 7 is there twice":                     {[]int{0, 2, 3}, []rdmc.Holding{holding(7, 3), holding(7, 3)}},
+		"rank 3 is member 9, which is not in the mesh": {[]int{0, 2, 3, 9}, nil},
+		"member 2 (m2) is there twice":                 {[]int{0, 2, 3, 2}, nil},
+	} {
+		members, ctx := newMembers(t, 4, room, soft.InProcess), testContext(t)
+		errs := concurrently(members, func(i int, m *member) error {
+			switch i {
+			case 1:
+				return nil
+			case 2:
+				_, err := Gather(ctx, m.mesh, wrong.ranks, wrong.held)
+				return err
+			}
+			_, err := Gather(ctx, m.mesh, []int{0, 2, 3}, nil)
+			return err
+		})
+		mustContain(t, errs[2], want)
+		if !errors.Is(errs[2], ErrArgument) {
+			t.Errorf("%v is not ErrArgument", errs[2])
+		}
+		for _, i := range []int{0, 3} {
+			mustContain(t, errs[i], "member 2 (m2)", want)
+			if !errors.Is(errs[i], ErrElsewhere) {
+				t.Errorf("%v is not ErrElsewhere", errs[i])
+			}
+		}
+		createAndSend(t, members) // nothing is broken
+	}
+}
+
 func make1000s(t *testing.T, n int) (held []rdmc.Holding) {
 	t.Helper()
 	for i := range n * 1000 {

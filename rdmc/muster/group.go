@@ -22,31 +22,40 @@ type Group struct {
 	addresses [][]verbs.Address // by rank: what the members gave us to connect with
 	turn      int               // when it is connected
 
-	ready  chan struct{} // closed by Ready
-	ended  chan struct{} // closed when failure is set, on the loop
-	closed chan struct{} // closed by Closed
+	connected chan struct{} // closed by Connected
+	settled   chan struct{} // closed when the program has heard of Ready, or of the end
+	ended     chan struct{} // closed when failure is set, on the loop
+	closed    chan struct{} // closed by Closed
 
 	abandon sync.Once // freeing without a loop
 
 	// These belong to the loop.
-	failure *rdmc.Failure
-	formed  bool // Create has done its work: Failed and Closed are the program's now
+	failure   *rdmc.Failure
+	formed    bool // Create has done its work: Failed and Closed are the program's now
+	isSettled bool
 }
 
-// newGroup makes a group, on the loop.
-func newGroup(l *loop.Loop, domain *verbs.Domain, plan Plan) (*Group, error) {
-	g := &Group{Ranks: plan.Ranks, plan: plan, loop: l, domain: domain, addresses: make([][]verbs.Address, len(plan.Ranks)),
-		ready: make(chan struct{}), ended: make(chan struct{}), closed: make(chan struct{})}
-	config := plan.Config
-	config.Ready, config.Failed, config.Closed = g.becomeReady, g.fail, g.close
-	var err error
-	if g.Group, err = rdmc.New(l, domain, config); err != nil {
-		return nil, err
+// make makes this member's end of the group, on the loop, in the place of one that did not get connected.
+func (g *Group) make() error {
+	g.discard()
+	g.addresses, g.failure = make([][]verbs.Address, len(g.Ranks)), nil
+	g.connected, g.settled, g.isSettled = make(chan struct{}), make(chan struct{}), false
+	g.ended, g.closed = make(chan struct{}), make(chan struct{})
+	config := g.plan.Config
+	config.Connected, config.Ready, config.Failed, config.Closed = g.becomeConnected, g.becomeReady, g.fail, g.close
+	made, err := rdmc.New(g.loop, g.domain, config)
+	if err == nil {
+		g.Group = made
 	}
-	if plan.Made != nil {
-		plan.Made(g.Group)
+	return err
+}
+
+// discard frees this member's end without a word, if there is one.
+func (g *Group) discard() {
+	if g.Group != nil {
+		g.Discard()
+		g.Group = nil
 	}
-	return g, nil
 }
 
 // connect begins to connect with all peers.
@@ -60,11 +69,33 @@ func (g *Group) connect() error {
 	return nil
 }
 
-// awaitReady waits until the group is ready, or has failed.
-func (g *Group) awaitReady(ctx context.Context) error {
-	if err := await(ctx, g.loop, g.ready, g.ended); err != nil {
-		return fmt.Errorf("group %s did not become ready: %w", g.plan.Name, err)
+// awaitConnected waits until the group is connected, or has failed.
+func (g *Group) awaitConnected(ctx context.Context) error {
+	if err := await(ctx, g.loop, g.connected, g.ended); err != nil {
+		return fmt.Errorf("group %s was not connected%s: %w", g.plan.Name, g.unconnected(), err)
 	}
+	return nil
+}
+
+// unconnected names the members that a group is not connected with, if its loop can tell.
+func (g *Group) unconnected() (text string) {
+	ctx, cancel := context.WithTimeout(context.Background(), 10*glance)
+	defer cancel()
+	_ = g.Do(ctx, func(group *rdmc.Group) error {
+		for i, rank := range group.Unconnected() {
+			if i == maxVoices {
+				text += ", and others"
+				break
+			}
+			text += fmt.Sprintf(", with member %d (%s)", g.Ranks[rank], g.plan.Members[rank])
+		}
+		return nil
+	})
+	return text
+}
+
+// failed is why the group has, or nil.
+func (g *Group) failed() *rdmc.Failure {
 	select {
 	case <-g.ended:
 		return g.failure
@@ -73,13 +104,22 @@ func (g *Group) awaitReady(ctx context.Context) error {
 	}
 }
 
+func (g *Group) becomeConnected() { close(g.connected) }
+
 // becomeReady, fail and close call the program before they let Create and Close return: a program that has heard the end of
 // one of these has heard the call too.
 func (g *Group) becomeReady() {
 	if g.plan.Ready != nil {
 		g.plan.Ready()
 	}
-	close(g.ready)
+	g.settle()
+}
+
+func (g *Group) settle() {
+	if !g.isSettled {
+		g.isSettled = true
+		close(g.settled)
+	}
 }
 
 // fail keeps a failure until Create is done, or tells it.
@@ -89,6 +129,7 @@ func (g *Group) fail(f *rdmc.Failure) {
 		g.tellFailure()
 	}
 	close(g.ended)
+	g.settle()
 }
 
 func (g *Group) tellFailure() {
@@ -97,27 +138,31 @@ func (g *Group) tellFailure() {
 	}
 }
 
-// form hands the group over to the program: from now on it hears of its end, be it of one that was kept.
+// form hands the group over to the program: from now on it hears of failures, be it of one that was kept.
 func (g *Group) form() error {
 	g.formed = true
+	if g.plan.Made != nil {
+		g.plan.Made(g.Group)
+	}
 	g.tellFailure()
-	select {
-	case <-g.closed: // the program has closed it already, in one of its callbacks
-		g.tellClosed()
-	default:
+	g.Begin()
+	return nil
+}
+
+// awaitSettled waits until the program has heard that the group is ready, or has ended: it may have closed it already.
+func (g *Group) awaitSettled(ctx context.Context) error {
+	if err := await(ctx, g.loop, g.settled, nil); err != nil {
+		return fmt.Errorf("group %s did not begin: %w", g.plan.Name, err)
 	}
 	return nil
 }
 
 func (g *Group) close() {
-	g.tellClosed()
-	close(g.closed)
-}
-
-func (g *Group) tellClosed() {
 	if g.formed && g.plan.Closed != nil {
 		g.plan.Closed()
 	}
+	close(g.closed)
+	g.settle()
 }
 
 // rankOf is the rank of a member of the mesh, or -1.

@@ -14,7 +14,7 @@ import (
 )
 
 // One member dies when it hears of the message, and another while the rest mend the group: when it hears of the failure, or
-// when its end of the next group is made.
+// when it is given the next group.
 func TestMendAgain(t *testing.T) {
 	const size, first, second = 300_000, 4, 3
 	for when, prepare := range map[string]func(*member, *Plan){

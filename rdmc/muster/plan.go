@@ -29,12 +29,12 @@ var (
 // Plan is a group to be made. All its members need the same plans in the same order, but for what Config does not mark
 // "same"; who is not a member of a group leaves its plan out.
 type Plan struct {
-	// Config is the group's. Create sets Self, and Members to the mesh's names if they are nil. Callbacks may come before
-	// Create returns, but for Failed and Closed: as long as Create can fail, its error says why.
+	// Config is the group's. Create sets Self, Connected, and Members to the mesh's names if they are nil. Callbacks come when all
+	// groups are connected at all members, which is before Create returns. Until then its error says what has failed.
 	rdmc.Config
 	// Ranks are the mesh's indexes of the members, in order of their ranks: the first is the root. Nil: all of the mesh.
 	Ranks []int
-	// Made is called on the loop when the group is made, before its other callbacks, which may need it; may be nil.
+	// Made is called on the loop with the group before the other callbacks, which may need it; may be nil.
 	Made func(*rdmc.Group)
 }
 
@@ -43,15 +43,8 @@ func (p Plan) complete(m *mesh.Mesh) (Plan, error) {
 	if p.Ranks == nil {
 		p.Ranks = m.Members()
 	}
-	seen := make(map[int]bool)
-	for rank, member := range p.Ranks {
-		if !m.Has(member) {
-			return p, fmt.Errorf("group %s: rank %d is member %d, which is not in the mesh: %w", p.Name, rank, member, ErrArgument)
-		}
-		if seen[member] {
-			return p, fmt.Errorf("group %s: member %d (%s) is there twice: %w", p.Name, member, m.Name(member), ErrArgument)
-		}
-		seen[member] = true
+	if err := checkRanks(m, p.Ranks); err != nil {
+		return p, fmt.Errorf("group %s: %w: %w", p.Name, err, ErrArgument)
 	}
 	if p.Self = slices.Index(p.Ranks, m.Self()); p.Self < 0 {
 		return p, fmt.Errorf("group %s: this member, %d (%s), is not one of its: leave the plan out: %w", p.Name, m.Self(),
@@ -66,6 +59,21 @@ func (p Plan) complete(m *mesh.Mesh) (Plan, error) {
 		return p, fmt.Errorf("group %s: %d names for %d members: %w", p.Name, len(p.Members), len(p.Ranks), ErrArgument)
 	}
 	return p, nil
+}
+
+// checkRanks says what is wrong with a list of members.
+func checkRanks(m *mesh.Mesh, ranks []int) error {
+	seen := make(map[int]bool)
+	for rank, member := range ranks {
+		if !m.Has(member) {
+			return fmt.Errorf("rank %d is member %d, which is not in the mesh", rank, member)
+		}
+		if seen[member] {
+			return fmt.Errorf("member %d (%s) is there twice", member, m.Name(member))
+		}
+		seen[member] = true
+	}
+	return nil
 }
 
 // completeAll does so with all plans.

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/rdmc"
 	"github.com/weft-fabric/weft/verbs"
+	"github.com/weft-fabric/weft/verbs/driver"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -57,8 +58,17 @@ func (m *member) kill() {
 // memorySize is what each member has for messages.
 const memorySize = 1 << 20
 
+// patient is for tests in which a slow machine is not a dead one.
+const patient = 10 * time.Second
+
 // newMembers makes n members in this process, with room for so many completions each.
 func newMembers(t testing.TB, n, room int, lanes soft.Lanes) []*member {
+	t.Helper()
+	return newMembersOn(t, n, func(int) *member { return openMember(t, room, soft.Config{Lanes: lanes, PeerTimeout: patient}, nil) })
+}
+
+// newMembersOn makes members on whatever devices.
+func newMembersOn(t testing.TB, n int, open func(i int) *member) []*member {
 	t.Helper()
 	ctx, dir := testContext(t), t.TempDir()
 	config := mesh.Config{}
@@ -68,7 +78,7 @@ func newMembers(t testing.TB, n, room int, lanes soft.Lanes) []*member {
 	}
 	members := make([]*member, n)
 	for i := range members {
-		members[i] = openMember(t, room, lanes)
+		members[i] = open(i)
 	}
 	mustAll(t, concurrently(members, func(i int, m *member) (err error) {
 		config := config
@@ -80,13 +90,18 @@ func newMembers(t testing.TB, n, room int, lanes soft.Lanes) []*member {
 	return members
 }
 
-func openMember(t testing.TB, room int, lanes soft.Lanes) *member {
+// openMember opens a member's device, which something may be wrapped around.
+func openMember(t testing.TB, room int, config soft.Config, wrap func(driver.Device) driver.Device) *member {
 	t.Helper()
 	m := &member{}
 	var err error
-	m.nic, err = soft.New(soft.Config{Lanes: lanes, PeerTimeout: 10 * time.Second}) // a slow machine is not a dead one
+	m.nic, err = soft.New(config)
 	check(t, err)
-	m.device, err = verbs.Open(m.nic)
+	var nic driver.Device = m.nic
+	if wrap != nil {
+		nic = wrap(nic)
+	}
+	m.device, err = verbs.Open(nic)
 	check(t, err)
 	m.domain, err = m.device.NewDomain()
 	check(t, err)

@@ -36,7 +36,7 @@ func (w *whimsical) roll(sides int) int {
 
 // hear notes a call, and does something while it lasts.
 func (w *whimsical) hear(call string) {
-	if w.heard["Closed"] > 0 || w.heard["Failed"] > 0 && call != "Closed" || call != "Ready" && w.heard["Ready"] == 0 && call != "Failed" {
+	if w.heard["Closed"] > 0 || w.heard["Failed"] > 0 && call != "Closed" || w.heard["Ready"]+w.heard["Failed"] == 0 && call != "Ready" && call != "Failed" {
 		w.wrong = append(w.wrong, fmt.Sprintf("%s after %v", call, w.heard))
 	}
 	w.heard[call]++

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/rdmc"
 )
 
-// forge takes part in a Create of the others, as package muster would, but with a note of its own.
+// forge takes part in a Create of the others, as package muster would, but with a note and a last verdict of its own.
 func (m *member) forge(ctx context.Context, o order) (err error) {
 	note := o.Note
 	if o.Version != 0 {
@@ -18,10 +18,15 @@ func (m *member) forge(ctx context.Context, o order) (err error) {
 			return err
 		}
 	}
+	well := make([]byte, 4)
+	last := well
+	if o.Verdict != nil {
+		last = o.Verdict
+	}
 	for _, step := range []struct {
 		word string
 		note []byte
-	}{{"groups made", nil}, {"groups described", nil}, {"groups", note}, {"groups compared", nil}} {
+	}{{"groups planned", well}, {"groups made", well}, {"groups", note}, {"groups compared", last}} {
 		if _, err := m.mesh.Exchange(ctx, step.word, slices.Repeat([][]byte{step.note}, m.mesh.Len())); err != nil {
 			return err
 		}
@@ -66,6 +71,9 @@ func TestForged(t *testing.T) {
 		g := groupOrder{Name: "g", Ranks: []int{0, 1, 2, hostile}, Names: []string{"a", "b", "c", "d"}, BlockSize: blockSize}
 		for _, forged := range []order{
 			{Note: []byte{}},
+			{Note: make([]byte, 8), Verdict: []byte{0, 0, 0}},
+			{Note: make([]byte, 8), Verdict: []byte{0, 0, 0, 9}},
+			{Note: make([]byte, 8), Verdict: bytes.Repeat([]byte{0, 0, 0, 0, 27, 255}, 1<<12)},
 			{Note: []byte{0, 0, 0, 0}},
 			{Note: []byte{255, 255, 255, 255, 255, 255, 255, 255}},
 			{Note: bytes.Repeat([]byte{0, 0, 0, 1}, 10)},
@@ -76,6 +84,9 @@ func TestForged(t *testing.T) {
 			c.members[hostile].tell(forged)
 			answers := c.order([]int{0, 1, 2}, func(int) order { return order{Do: "create", Groups: []groupOrder{g}} })
 			c.says(answers, "member 3 (m3): ")
+			if len(forged.Verdict) == 3 {
+				c.says(answers, "what is next needs 4 bytes")
+			}
 			if forged.Version != 0 {
 				c.says(answers, "version 2, we have 1")
 			}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // A member dies while groups are being formed. The others hear who it was, by an error of Create or, if that was through with
@@ -18,8 +19,8 @@ func TestKillForming(t *testing.T) {
 }
 
 func killForming(t *testing.T, lane string, after int64) {
-	const victim = 2
-	c := newCrew(t, lane, 4, func(i int, open *order) { open.Fused = i == victim })
+	const victim, silence = 2, 5 * time.Second // so long do those wait who were about to connect with it
+	c := newCrew(t, lane, 4, func(i int, open *order) { open.Fused, open.Timeout = i == victim, silence })
 	groups := everyGroup([]int{0, 1, victim, 3}, 1)
 	c.same([]int{victim}, order{Do: "arm", After: after, Signal: syscall.SIGKILL})
 	create := order{Do: "create", Groups: groups}
@@ -37,4 +38,34 @@ func killForming(t *testing.T, lane string, after int64) {
 		rest = append(rest, g)
 	}
 	c.carry(rest)
+}
+
+// A member stands still while groups are being formed, for much longer than devices bear the silence of a peer. That costs only
+// time.
+func TestStopForming(t *testing.T) {
+	takesSeconds(t)
+	t.Parallel()
+	onLanesAtOnce(t, func(t *testing.T, lane string) {
+		for after := int64(1); after <= 7; after += int64(inMachine(lane, 6, 2)) {
+			t.Run(fmt.Sprint(after), func(t *testing.T) { stopForming(t, lane, after) })
+		}
+	})
+}
+
+func stopForming(t *testing.T, lane string, after int64) {
+	const late, silence = 2, 2 * time.Second // which is the least that RDMA devices bear
+	c := newCrew(t, lane, 4, func(i int, open *order) { open.Fused, open.Timeout = i == late, silence })
+	c.same([]int{late}, order{Do: "arm", After: after, Signal: syscall.SIGSTOP})
+	create := order{Do: "create", Groups: everyGroup([]int{0, 1, late, 3}, 1)}
+	for _, i := range c.all() {
+		c.members[i].tell(create)
+	}
+	c.halt(late)
+	time.Sleep(2 * silence)
+	_ = c.members[late].cmd.Process.Signal(syscall.SIGCONT)
+	for _, i := range c.all() {
+		if answer := c.members[i].answer(t); answer != "" {
+			t.Errorf("%s: %s", c.members[i].name, answer)
+		}
+	}
 }

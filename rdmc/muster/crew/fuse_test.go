@@ -9,7 +9,8 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// fuse sends the process a signal at a chosen moment: before its device takes a request, or reports an arrival.
+// fuse sends the process a signal at a chosen moment: before its device takes a request, or reports an arrival or that a queue
+// pair is connected.
 type fuse struct {
 	left   atomic.Int64
 	signal atomic.Int32
@@ -18,9 +19,9 @@ type fuse struct {
 // wrap makes a device on which the fuse burns.
 func (f *fuse) wrap(inner driver.Device) driver.Device {
 	rule := hook.Rule{Match: f.burn, Kill: f.blow}
-	arrival := rule
-	arrival.Op = driver.OpReceiveImm
-	return hook.Fault(inner, hook.Plan{Rules: []hook.Rule{rule, arrival}})
+	arrival, connected := rule, rule
+	arrival.Op, connected.Op = driver.OpReceiveImm, driver.OpConnect
+	return hook.Fault(inner, hook.Plan{Rules: []hook.Rule{rule, arrival, connected}})
 }
 
 // arm has the fuse blow at the so-manieth event from now.

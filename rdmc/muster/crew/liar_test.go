@@ -23,9 +23,6 @@ func (l *liar) prepare(squads []*squad) {
 	}
 }
 
-// next is called when a group was made.
-func (l *liar) next() { l.lies = l.lies[1:] }
-
 // NewDomain implements driver.Device.
 func (l *liar) NewDomain() (driver.Domain, error) {
 	d, err := l.Device.NewDomain()
@@ -51,6 +48,9 @@ type liarDomain struct {
 func (d *liarDomain) Alloc(size int, access driver.Access) (driver.Memory, error) {
 	memory, err := d.Domain.(driver.Allocator).Alloc(size, access)
 	d.liar.memory = append(d.liar.memory, memory)
+	if len(d.liar.lies) > 0 { // a group's buffers are the last that is made of it
+		d.liar.lies = d.liar.lies[1:]
+	}
 	return memory, err
 }
 

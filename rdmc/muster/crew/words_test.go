@@ -24,8 +24,8 @@ type order struct {
 	Group string   `json:",omitempty"`
 	Sizes []uint64 `json:",omitempty"`
 
-	// forge: what is sent instead of the descriptions of groups
-	Note []byte `json:",omitempty"`
+	// forge: what is sent instead of the descriptions of groups, and of how they compare
+	Note, Verdict []byte `json:",omitempty"`
 	// Version, if not 0, has forge send Groups[0] as it should be, but of another version
 	Version byte `json:",omitempty"`
 

@@ -1,0 +1,43 @@
+// Package printable is for words that go to other processes, or come from there, and end up on somebody's terminal.
+package printable
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Check refuses what is too long, and what could play tricks on a terminal. Limit is in bytes.
+func Check(what, text string, limit int) error {
+	if len(text) > limit {
+		return fmt.Errorf("%s has %d bytes, allowed are %d", what, len(text), limit)
+	}
+	if !utf8.ValidString(text) || strings.ContainsFunc(text, unprintable) {
+		return fmt.Errorf("%s %q is not printable text", what, text)
+	}
+	return nil
+}
+
+func unprintable(r rune) bool { return !unicode.IsPrint(r) }
+
+// Clean makes of text what Check does not refuse: it replaces what cannot be printed, and cuts it to at most limit bytes, between two
+// runes.
+func Clean(text string, limit int) string {
+	return cut(strings.Map(func(r rune) rune {
+		if unprintable(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(cut(text, limit), "?")), limit)
+}
+
+func cut(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
+	}
+	return text[:limit]
+}
