@@ -125,7 +125,7 @@ func moments(lane string, victim int) (list []int64) {
 	}
 	step := int64(1)
 	if lane == "ibv" {
-		step = 5
+		step = 10 // it takes five seconds each
 	}
 	for after := int64(1); after <= 60; after += step {
 		list = append(list, after)
