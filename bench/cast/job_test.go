@@ -132,3 +132,22 @@ func FuzzParseWord(f *testing.F) {
 		}
 	})
 }
+
+// Nothing that another process says plays tricks on the terminal.
+func TestWordsArePrintable(t *testing.T) {
+	job := someJob(2)
+	job.Members[1] = "\x1b[2J"
+	for _, w := range []word{{Host: "a\nb"}, {Addresses: []string{"a:1", "\x07"}}, {Job: job, Rank: 1}, {Lane: strings.Repeat("x", maxText+1)}} {
+		note, err := json.Marshal(w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if w, err := parseWord(note); err == nil {
+			t.Errorf("%+v was taken", w)
+		}
+	}
+	w, err := parseWord([]byte(`{"error":"a\u001b[31mb"}`))
+	if err != nil || w.Error != "a [31mb" {
+		t.Errorf("%q, %v", w.Error, err)
+	}
+}

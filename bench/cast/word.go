@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/connect/mesh"
+	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/rdmc"
 )
 
@@ -73,6 +74,9 @@ func parseWord(note []byte) (w word, err error) {
 	if err := decoder.Decode(&w); err != nil {
 		return word{}, fmt.Errorf("its word cannot be read (is it of another version?): %w", err)
 	}
+	if err := w.clean(); err != nil {
+		return word{}, err
+	}
 	if w.Job != nil {
 		if err := w.Job.Validate(); err != nil {
 			return word{}, fmt.Errorf("its job: %w", err)
@@ -82,6 +86,24 @@ func parseWord(note []byte) (w word, err error) {
 		}
 	}
 	return w, nil
+}
+
+// maxText is how long what a word tells may be: an error line, a name, an address.
+const maxText = 1 << 10
+
+// clean refuses text that would play tricks on a terminal. Of an error it leaves what can be shown.
+func (w *word) clean() error {
+	w.Error = printable.Clean(w.Error, maxText)
+	texts := append([]string{w.Host, w.Clock, w.Lane, w.Address, w.Next}, w.Addresses...)
+	if w.Job != nil {
+		texts = append(texts, w.Job.Members...)
+	}
+	for _, text := range texts {
+		if err := printable.Check("its word:", text, maxText); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // What happens to sessions, as it stands behind a member's name.

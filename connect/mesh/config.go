@@ -13,6 +13,7 @@ import (
 const (
 	MaxMembers = 4096                    // of a mesh; each has a socket with each other
 	MaxName    = 128                     // bytes of Config.Name, and of a step's word
+	maxMember  = 1 << 10                 // bytes of a member's name
 	MaxNote    = connect.MaxNote - 2<<10 // bytes of a card's note in Swap; Exchange has no need of such a limit
 	// MaxExchange is how many bytes one member can give another in an Exchange.
 	MaxExchange = 64 << 20
@@ -54,6 +55,11 @@ func (c *Config) validate() error {
 	}
 	if err := checkWord("the mesh's name", c.Name); err != nil {
 		return err
+	}
+	for _, name := range c.Names {
+		if err := printable.Check("a member's name", name, maxMember); err != nil {
+			return fmt.Errorf("%w: %w", err, connect.ErrArgument)
+		}
 	}
 	where := make(map[string]int)
 	for i, address := range c.Members {

@@ -239,14 +239,15 @@ func TestNoCommonProviderIsNamed(t *testing.T) {
 func TestBadConfigurations(t *testing.T) {
 	two := []string{"unix:@a", "unix:@b"}
 	for want, config := range map[string]Config{
-		"0 members":     {},
-		"Self is 2":     {Self: 2, Members: two},
-		"Self is -1":    {Self: -1, Members: two},
-		"1 names for 2": {Members: two, Names: []string{"a"}},
-		"the same":      {Members: []string{"unix:@a", "unix:@a"}},
-		"printable":     {Members: two, Name: "a\nb"},
-		"is negative":   {Members: two, Options: connect.Options{Timeout: -1}},
-		"no address":    {Self: 1, Members: []string{"nowhere", sockets(t, 1)[0]}},
+		"0 members":      {},
+		"Self is 2":      {Self: 2, Members: two},
+		"Self is -1":     {Self: -1, Members: two},
+		"1 names for 2":  {Members: two, Names: []string{"a"}},
+		"the same":       {Members: []string{"unix:@a", "unix:@a"}},
+		"printable":      {Members: two, Name: "a\nb"},
+		"printable text": {Members: two, Names: []string{"a", "\x1b[2J"}},
+		"is negative":    {Members: two, Options: connect.Options{Timeout: -1}},
+		"no address":     {Self: 1, Members: []string{"nowhere", sockets(t, 1)[0]}},
 	} {
 		if _, err := Join(testContext(t), config); !errors.Is(err, connect.ErrArgument) {
 			t.Errorf("%s: %v", want, err)

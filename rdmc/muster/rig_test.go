@@ -2,6 +2,7 @@ package muster
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -18,7 +19,14 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+// TestMain lets more tests run at once than there are cores: most of what runs in parallel here sleeps.
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		panic(err)
+	}
+	leaktest.Main(m)
+}
 
 // hang bounds what should end by itself: a hang fails, a slow machine does not.
 const hang = time.Minute
