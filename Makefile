@@ -11,6 +11,8 @@ LDFLAGS := -X main.version=$(VERSION)
 BUILD   := $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 
 # The race detector costs several times the time, so it runs where goroutines meet.
+# GORACE: a process that it watches sleeps for a second before it exits, and the tests start thousands.
+GORACE  ?= atexit_sleep_ms=50
 RACE    := $(patsubst %,./%/...,$(wildcard agent connect internal loop provider rdmc/muster resp ripc verbs web))
 TIMEOUT ?= 10m
 FUZZ    ?= 30s
@@ -37,7 +39,7 @@ test: ## what continuous integration runs: vet, all tests, the race detector, te
 	$(GO) vet ./...
 	$(GO) test -timeout $(TIMEOUT) ./...
 	@scripts/need gcc gcc libc6-dev
-	CGO_ENABLED=1 $(GO) test -race -short -timeout $(TIMEOUT) $(RACE)
+	CGO_ENABLED=1 GORACE=$(GORACE) $(GO) test -race -short -timeout $(TIMEOUT) $(RACE)
 	$(MAKE) --no-print-directory test-roce
 
 test-roce: build ## the tests that need a real RDMA device, on Soft-RoCE in virtual machines
@@ -50,7 +52,7 @@ test-long: ## long variants (WEFT_LONG=1), everything with -race, all fuzz targe
 	@scripts/need gcc gcc libc6-dev
 	WEFT_LONG=1 $(GO) test -count=1 -timeout 60m ./...
 	WEFT_LONG=1 $(MAKE) --no-print-directory test-roce ROCE_TIMEOUT=30m
-	CGO_ENABLED=1 $(GO) test -count=1 -race -timeout 60m ./...
+	CGO_ENABLED=1 GORACE=$(GORACE) $(GO) test -count=1 -race -timeout 60m ./...
 	$(MAKE) fuzz
 
 fuzz: ## run every fuzz target for FUZZ (30s)
