@@ -287,8 +287,8 @@ func TestRevokedWhileRead(t *testing.T) {
 	for n := range uint32(reads) {
 		i.say(header{op: frameOp(driver.OpRead), sequence: n, total: uint32(len(content)), key: r.RemoteKey, address: r.Address}, 0)
 	}
-	for w := i.q.wire; !w.blocked; {
-		l.b.poll()
+	for blocked := false; !blocked; l.b.poll() {
+		l.b.inside(func() { blocked = i.q.wire.blocked })
 	}
 	ok(t, l.memb.SetAccess(l.b.cq, 9, 0))
 	l.b.expect(9, driver.OpMemoryAccess, driver.OK)
@@ -315,6 +315,12 @@ func TestRevokedWhileRead(t *testing.T) {
 	}
 }
 
+// moved is how many bytes have come and gone at the host.
+func (i *intruder) moved(h *host) (n uint64) {
+	h.inside(func() { n = i.q.wire.poller.moved })
+	return n
+}
+
 // TestLastWordWaits: the last word of a Write changes when all of it is there, and in one step, whichever way it came.
 func TestLastWordWaits(t *testing.T) {
 	l := newWireLink(t)
@@ -327,11 +333,11 @@ func TestLastWordWaits(t *testing.T) {
 		h := header{op: frameOp(driver.OpWrite), length: uint32(size), total: uint32(size), key: r.RemoteKey, address: r.Address}
 		h.put(frame)
 		const missing = 3
-		moved := i.q.wire.poller.moved
+		moved := i.moved(l.b)
 		for from, to := 0, headerSize; from < len(frame)-missing; from, to = to, len(frame)-missing { // the header, then the rest
 			_, err := i.conn.Write(frame[from:to])
 			ok(t, err)
-			for i.q.wire.poller.moved < moved+uint64(to) {
+			for i.moved(l.b) < moved+uint64(to) {
 				l.b.poll()
 			}
 		}

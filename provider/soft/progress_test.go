@@ -52,11 +52,17 @@ func untilWaiting(h *host) {
 	})
 }
 
-// owes reports whether requests of the host wait to be carried out.
-func (h *host) owes() bool {
+// inside runs f while the device's goroutine keeps out.
+func (h *host) inside(f func()) {
 	h.cq.mu.Lock()
 	defer h.cq.mu.Unlock()
-	return h.cq.owing > 0
+	f()
+}
+
+// owes reports whether requests of the host wait to be carried out.
+func (h *host) owes() (any bool) {
+	h.inside(func() { any = h.cq.owing > 0 })
+	return any
 }
 
 // TestPosterNeverPolls leaves three kinds of work to the device's goroutine.
