@@ -93,8 +93,8 @@ func (d *Domain) newPages(size int) ([]byte, *backing, error) {
 	return b, file, nil
 }
 
-// hugePage is the size of the pages that mapPrivate asks for. They need a translation for 512 ordinary ones: sending
-// 256 MiB to three processes over TCP took 154 ms with them and 169 without (medians of four runs each, alternating).
+// hugePage is the size of the pages that mapPrivate asks for: one translation does for 512 ordinary ones. Sending 256 MiB to
+// three processes over TCP took 154 ms with them and 169 without (medians of four runs each, alternating).
 const hugePage = 2 << 20
 
 // mapPrivate maps pages of this process alone, huge ones if the system has them to give.

@@ -30,16 +30,15 @@ type Group struct {
 	abandon sync.Once // freeing without a loop
 
 	// These belong to the loop.
-	failure   *rdmc.Failure
-	formed    bool // Create has done its work: Failed and Closed are the program's now
-	isSettled bool
+	failure *rdmc.Failure
+	formed  bool // Create has done its work: Failed and Closed are the program's now
 }
 
 // make makes this member's end of the group, on the loop, in the place of one that did not get connected.
 func (g *Group) make() error {
 	g.discard()
 	g.addresses, g.failure = make([][]verbs.Address, len(g.Ranks)), nil
-	g.connected, g.settled, g.isSettled = make(chan struct{}), make(chan struct{}), false
+	g.connected, g.settled = make(chan struct{}), make(chan struct{})
 	g.ended, g.closed = make(chan struct{}), make(chan struct{})
 	config := g.plan.Config
 	config.Connected, config.Ready, config.Failed, config.Closed = g.becomeConnected, g.becomeReady, g.fail, g.close
@@ -115,9 +114,11 @@ func (g *Group) becomeReady() {
 	g.settle()
 }
 
+// settle is called on the loop, once or more.
 func (g *Group) settle() {
-	if !g.isSettled {
-		g.isSettled = true
+	select {
+	case <-g.settled:
+	default:
 		close(g.settled)
 	}
 }
