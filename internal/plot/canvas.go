@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 // Drawing is what this package draws: a Chart, Bars or Steps.
@@ -106,7 +108,7 @@ func (c *canvas) valued(x, y float64, value, name string) {
 // heading writes the title in as many lines as it takes, and returns where what follows may begin.
 func (c *canvas) heading(title string) (y float64) {
 	c.title, y = title, 8
-	for _, line := range wrap(title, int((c.width-2*edge)/9)) {
+	for _, line := range printable.Wrap(title, int((c.width-2*edge)/9)) {
 		y += 20
 		c.text("title", edge, y, line)
 	}
@@ -128,24 +130,3 @@ func escape(text string) string {
 
 // textWidth is about how wide words are at 13 pixels: fonts differ, so it is rather too much.
 func textWidth(words string) float64 { return 7.4 * float64(len([]rune(words))) }
-
-// wrap cuts text into lines of at most so many runes, between words where it can.
-func wrap(text string, columns int) (lines []string) {
-	line := []rune{}
-	for _, word := range strings.Fields(text) {
-		next := []rune(word)
-		if len(line) > 0 && len(line)+1+len(next) > columns {
-			lines, line = append(lines, string(line)), nil
-		}
-		if len(line) > 0 {
-			line = append(line, ' ')
-		}
-		for line = append(line, next...); len(line) > columns; line = line[columns:] {
-			lines = append(lines, string(line[:columns]))
-		}
-	}
-	if len(line) > 0 {
-		lines = append(lines, string(line))
-	}
-	return lines
-}
