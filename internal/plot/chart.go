@@ -42,9 +42,6 @@ const (
 	lineHeight  = 18
 )
 
-// maxMarked is up to how many points of a line have a marker.
-const maxMarked = 60
-
 func (c *Chart) draw() (*canvas, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
@@ -102,15 +99,22 @@ func (c *canvas) drawSeries(i int, s *Series, x, y *axis) {
 		line = append(line, Point{x.at(p.X), y.at(p.Y)})
 	}
 	c.polyline(curve(s), line)
-	if len(line) <= maxMarked {
-		for j, p := range s.Points {
-			c.open("point")
-			c.hover(s.Name, x.Label+": "+x.full(p.X), y.Label+": "+y.full(p.Y))
-			c.mark(i, line[j].X, line[j].Y)
-			c.end()
-		}
+	for j := 0; j < len(line); j += everyMarked(len(line)) {
+		c.open("point")
+		c.hover(s.Name, x.Label+": "+x.full(s.Points[j].X), y.Label+": "+y.full(s.Points[j].Y))
+		c.mark(i, line[j].X, line[j].Y)
+		c.end()
 	}
 	c.end()
+}
+
+// everyMarked is which points of a line have a marker: of many only a few, so that the line is still seen.
+func everyMarked(points int) int {
+	const most, few = 60, 12
+	if points <= most {
+		return 1
+	}
+	return (points + few - 1) / few
 }
 
 func curve(s *Series) string {
