@@ -31,6 +31,7 @@ func Scenarios() []Scenario {
 	return []Scenario{
 		figure4a(),
 		figure4b(),
+		table1(),
 		figure6(),
 
 		figure8(),
