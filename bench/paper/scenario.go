@@ -32,6 +32,7 @@ func Scenarios() []Scenario {
 		figure4a(),
 		figure4b(),
 		table1(),
+		figure5(),
 		figure6(),
 
 		figure8(),

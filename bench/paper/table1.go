@@ -30,17 +30,17 @@ func table1() Scenario {
 	s.Run = func(ctx context.Context, o Options) (*figure.Figure, error) {
 		one, two := stepwise(), stepwise()
 		two.stripes = 2
-		var shares []*shares
+		var both [2]*shares
 		for i, e := range []experiment{one, two} {
 			e.fabric.Seed = o.Seed
 			j, r, err := e.record(ctx)
 			if err != nil {
 				return nil, err
 			}
-			shares = append(shares, j.shares(farthest, r))
-			o.progress(i+1, 2)
+			both[i] = j.shares(farthest, r)
+			o.progress(i+1, len(both))
 		}
-		return s.table(shares[0], shares[1]), nil
+		return s.sharesOf(both[0], both[1]), nil
 	}
 	return s
 }
@@ -104,36 +104,49 @@ func covered(some []*passage, start, end clock.Time) (sum time.Duration) {
 	return sum
 }
 
-// table is the figure.
-func (s Scenario) table(one, two *shares) *figure.Figure {
+// sharesOf is the figure.
+func (s Scenario) sharesOf(one, two *shares) *figure.Figure {
 	f := s.figure("256 MiB in blocks of 1 MiB by the pipeline, on NICs of 40 Gbit/s; what member 3 of 0 … 3 spends its time with. " +
 		"Beside the paper's numbers: one block after the other as in the paper, and two stripes, which groups have unless " +
-		"they are told otherwise. Blocks land in their place here, so that there is nothing to copy; the simulated hosts' own code " +
-		"takes no time but for posting.")
-	rows := []string{"remote setup", "remote block transfers", "local setup", "block transfers", "waiting", "copy", "total"}
-	ours := []*shares{published(), one, two}
-	f.Table = &figure.Table{Columns: []string{"µs", "paper", "one block at a time", "two stripes"}}
-	bars := plot.Bars{Title: "time not spent in block transfers", Y: plot.Axis{Label: "part of the total", Unit: "ratio"},
-		Groups: []string{"paper", "one block at a time", "two stripes"}}
-	for i, row := range rows {
-		cells := []string{row}
-		for _, o := range ours {
-			cells = append(cells, fmt.Sprintf("%.1f", o.list()[i].Seconds()*1e6))
-		}
-		f.Table.Rows = append(f.Table.Rows, cells)
-	}
-	for _, i := range []int{0, 2, 4, 5} {
-		series := plot.BarSeries{Name: rows[i]}
-		for _, o := range ours {
-			series.Values = append(series.Values, ratio(o.list()[i], o.total))
-		}
-		bars.Series = append(bars.Series, series)
-	}
-	f.Bars = []plot.Bars{bars}
+		"they are told otherwise. Blocks land in their place here, so that there is nothing to copy, and the simulated hosts' own " +
+		"code takes no time but for posting.")
+	columns := []*shares{published(), one, two}
+	f.Table, f.Bars = shareTable(columns), []plot.Bars{overheads(columns)}
 	f.Claims = []figure.Claim{
 		claim("about 99 % of the time blocks are on their way", one.busy() >= 0.99 && two.busy() >= 0.99,
 			"%.2f %% one block at a time, %.2f %% with two stripes; %.2f %% in the paper",
 			100*one.busy(), 100*two.busy(), 100*published().busy()),
 	}
 	return f
+}
+
+// The rows and columns of table 1, and which rows are no transfers.
+var (
+	shareRows    = []string{"remote setup", "remote block transfers", "local setup", "block transfers", "waiting", "copy", "total"}
+	shareColumns = []string{"paper", "one block at a time", "two stripes"}
+	overheadRows = []int{0, 2, 4, 5}
+)
+
+func shareTable(columns []*shares) *figure.Table {
+	t := &figure.Table{Columns: append([]string{"µs"}, shareColumns...)}
+	for i, row := range shareRows {
+		cells := []string{row}
+		for _, c := range columns {
+			cells = append(cells, fmt.Sprintf("%.1f", c.list()[i].Seconds()*1e6))
+		}
+		t.Rows = append(t.Rows, cells)
+	}
+	return t
+}
+
+func overheads(columns []*shares) plot.Bars {
+	bars := plot.Bars{Title: "time in which no block is on its way", Y: plot.Axis{Label: "time", Unit: "s"}, Groups: shareColumns}
+	for _, row := range overheadRows {
+		series := plot.BarSeries{Name: shareRows[row]}
+		for _, c := range columns {
+			series.Values = append(series.Values, c.list()[row].Seconds())
+		}
+		bars.Series = append(bars.Series, series)
+	}
+	return bars
 }
