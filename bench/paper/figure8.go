@@ -21,7 +21,7 @@ func figure8() Scenario {
 		if err != nil {
 			return nil, err
 		}
-		f := s.figure("One message in blocks of 1 MiB, one at a time as in the paper, on NICs of 40 Gbit/s. Group sizes include " +
+		f := s.figure("One message of " + bytes(float64(size)) + " in blocks of 1 MiB, one at a time as in the paper, on NICs of 40 Gbit/s. Group sizes include " +
 			"the root. In the paper the last point of sequential sends is extrapolated, here it is simulated.")
 		f.Charts = []plot.Chart{{Title: s.Title, X: plot.Axis{Label: "group size", Log: true},
 			Y: plot.Axis{Label: "time", Unit: "s", Log: true}, Series: out.lines(seconds)}}
