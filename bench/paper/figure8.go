@@ -15,7 +15,7 @@ func figure8() Scenario {
 	s.Run = func(ctx context.Context, o Options) (*figure.Figure, error) {
 		size := uint64(256 * mib)
 		if o.Short {
-			size = 128 * mib
+			size = 64 * mib
 		}
 		out, err := o.sweep(ctx, scaling(size))
 		if err != nil {
