@@ -45,11 +45,15 @@ type experiment struct {
 // result is when a message was complete, counted from Send.
 type result struct {
 	first, last time.Duration // at the receivers
+	size        uint64        // bytes of the message
 	events      uint64
 	wall        time.Duration
 }
 
 func (r result) skew() time.Duration { return r.last - r.first }
+
+// rate is in bits a second: the size of the message by the time until all have it (section 5.1).
+func (r result) rate() float64 { return float64(r.size) * 8 / r.last.Seconds() }
 
 // String says which experiment it is, for errors.
 func (e experiment) String() string {
@@ -96,7 +100,7 @@ func (e experiment) run(ctx context.Context) (r result, err error) {
 			return err
 		}
 		r = arrival(g, start)
-		r.events, r.wall = c.Fabric.Events(), time.Since(wall)
+		r.size, r.events, r.wall = e.size, c.Fabric.Events(), time.Since(wall)
 		return nil
 	})
 	return r, err

@@ -29,6 +29,9 @@ type Options struct {
 // Scenarios are all experiments, in the order of the paper.
 func Scenarios() []Scenario {
 	return []Scenario{
+		figure4a(),
+		figure4b(),
+		figure6(),
 
 		figure8(),
 	}

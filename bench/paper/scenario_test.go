@@ -43,7 +43,7 @@ func TestFind(t *testing.T) {
 			t.Errorf("%s is %+v", s.Name, s)
 		}
 	}
-	if _, err := Find("fig1"); err == nil || !strings.Contains(err.Error(), "fig8") {
+	if _, err := Find("fig1"); err == nil || !strings.Contains(err.Error(), "fig4a, fig4b") {
 		t.Errorf("fig1: %v", err)
 	}
 }
