@@ -32,7 +32,7 @@ func Scenarios() []Scenario {
 		figure4a(),
 		figure4b(),
 		figure6(),
-
+		figure7(),
 		figure8(),
 	}
 }
