@@ -34,6 +34,9 @@ func Scenarios() []Scenario {
 		figure6(),
 		figure7(),
 		figure8(),
+		figure9(),
+		figure10a(),
+		figure10b(),
 	}
 }
 
