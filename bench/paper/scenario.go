@@ -37,6 +37,8 @@ func Scenarios() []Scenario {
 		figure9(),
 		figure10a(),
 		figure10b(),
+		figure11(),
+		figure12(),
 	}
 }
 
