@@ -77,7 +77,9 @@ func offloadLines() (lines []line) {
 }
 
 // offloadLine is the index of a line, by indexes of offloadPatterns, offloadWaits and relays.
-func offloadLine(pattern, wait, relay int) int { return (pattern*len(offloadWaits)+wait)*len(relays) + relay }
+func offloadLine(pattern, wait, relay int) int {
+	return (pattern*len(offloadWaits)+wait)*len(relays) + relay
+}
 
 func offloadClaims(out *bandwidths) []figure.Claim {
 	const chain, pipeline, circulant = 0, 1, 2

@@ -31,6 +31,8 @@ func Scenarios() []Scenario {
 	return []Scenario{
 		figure4a(),
 		figure4b(),
+		table1(),
+		figure5(),
 		figure6(),
 		figure7(),
 		figure8(),
