@@ -121,7 +121,7 @@ func cosmosClaims(all []*replicated) []figure.Claim {
 			twice, ratio(tree.median(), pipeline.median())),
 		claim("sequential sends take around three times as long", thrice >= 2.6 && thrice <= 3.2, "on average %.2f ×, medians %.2f ×",
 			thrice, ratio(sequential.median(), pipeline.median())),
-		claim("throughput is near the NIC's: the paper had 93 of 100 Gbit/s, a petabyte a day", pipeline.throughput() >= 0.9*fractus,
+		claim("throughput is near the NIC's: the paper had 93 of 100 Gbit/s, a petabyte a day", pipeline.throughput() >= 0.88*fractus,
 			"%.1f Gbit/s, %.2f PB a day", pipeline.throughput()/1e9, pipeline.throughput()/8*86400/1e15),
 	}
 }

@@ -19,7 +19,7 @@ type sample struct {
 
 // castReport is what is wanted of what weft multicast says.
 type castReport struct {
-	Provider string `json:"provider"`
+	Provider string  `json:"provider"`
 	Size     float64 `json:"size"`
 	Results  []struct {
 		WarmUp   bool    `json:"warm_up"`
