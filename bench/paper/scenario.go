@@ -34,8 +34,13 @@ func Scenarios() []Scenario {
 		table1(),
 		figure5(),
 		figure6(),
-
+		figure7(),
 		figure8(),
+		figure9(),
+		figure10a(),
+		figure10b(),
+		figure11(),
+		figure12(),
 	}
 }
 
