@@ -164,27 +164,6 @@ func until(ctx context.Context, c *groups.Cluster, done func() bool) error {
 	return errors.Join(c.RunUntil(over, time.Hour), ctx.Err())
 }
 
-// untilAll waits until all groups are done, and returns how long that took.
-func untilAll(ctx context.Context, c *groups.Cluster, all []*groups.Group, start clock.Time) (time.Duration, error) {
-	err := until(ctx, c, func() bool {
-		for _, g := range all {
-			if !g.Done() {
-				return false
-			}
-		}
-		return true
-	})
-	last := start
-	for _, g := range all {
-		for _, m := range g.Members {
-			for _, done := range m.Completed {
-				last = max(last, done.At)
-			}
-		}
-	}
-	return last.Sub(start), err
-}
-
 // rated is nodes with NICs of a rate in bits a second.
 func rated(rate float64) func(int) sim.NodeConfig {
 	return func(int) sim.NodeConfig { return sim.NodeConfig{Rate: rate} }
