@@ -10,6 +10,6 @@ func newBench() *cobra.Command {
 		Args:  noMore,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBenchReport())
+	cmd.AddCommand(newBenchReport(), newBenchWaiting())
 	return cmd
 }
