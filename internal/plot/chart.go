@@ -47,11 +47,13 @@ func (c *Chart) draw() (*canvas, error) {
 		return nil, err
 	}
 	out := &canvas{width: chartWidth}
-	x, y := newAxis(c.X, c.values(func(p Point) float64 { return p.X })), newAxis(c.Y, c.values(func(p Point) float64 { return p.Y }))
+	xs, ys := c.values(func(p Point) float64 { return p.X }), c.values(func(p Point) float64 { return p.Y })
+	x, y := newAxis(c.X, xs), newAxis(c.Y, ys)
+	x.cutOff(xs)
 	top := out.heading(c.Title) + 34
 	y.from, y.to = top+chartHeight, top
 	x.from, x.to = edge+y.widest()+8, chartWidth-edge-c.legendWidth()
-	x.standAt(c.values(func(p Point) float64 { return p.X }))
+	x.standAt(xs)
 	out.height = y.from + 56
 	out.drawAxes(x, y)
 	for _, dashed := range []bool{true, false} { // what is measured lies on top
