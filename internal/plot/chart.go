@@ -37,7 +37,8 @@ func (c *Chart) WriteSVG(w io.Writer) error { return writeSVG(w, c) }
 
 // Natural size of a chart, in pixels.
 const (
-	chartWidth  = 720
+	chartWidth  = 660
+	chartLeast  = 340 // on a phone
 	chartHeight = 320 // of the area between the axes
 	lineHeight  = 18
 )
@@ -46,7 +47,7 @@ func (c *Chart) draw() (*canvas, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	out := &canvas{width: chartWidth}
+	out := &canvas{width: chartWidth, narrowest: chartLeast}
 	xs, ys := c.values(func(p Point) float64 { return p.X }), c.values(func(p Point) float64 { return p.Y })
 	x, y := newAxis(c.X, xs), newAxis(c.Y, ys)
 	x.cutOff(xs)
