@@ -39,6 +39,7 @@ func chainComparisons() []comparison {
 
 func rate(s sample) float64       { return s.rate }
 func processors(s sample) float64 { return s.perGB }
+func cores(s sample) float64      { return s.cores }
 
 // by picks a way to wait, where loops send blocks on.
 func by(wait string, size size) func(*place, setting) bool {
