@@ -29,3 +29,15 @@ func (p *Plan) About() (lines []string) {
 	}
 	return lines
 }
+
+// Praise says which row is the best of its group.
+func (p *Plan) Praise(r *Row) string {
+	text := "best"
+	if len(p.Nodes) > 1 {
+		text += fmt.Sprintf(" to %d nodes", r.Nodes)
+	}
+	if len(p.Sizes) > 1 {
+		text += fmt.Sprintf(" for %v", units.Size(r.Size))
+	}
+	return fmt.Sprintf("%s: %s, blocks of %v: %s, %s × the bound", text, r.name(), units.Size(r.Block), units.Seconds(r.Seconds), times(r.OverBound()))
+}

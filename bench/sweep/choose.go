@@ -9,10 +9,12 @@ import (
 	"github.com/weft-fabric/weft/rdmc/tune"
 )
 
-// Blocks that are tried: powers of two.
+// Blocks that are tried: powers of two, of which a message has at most so many. More would make the last steps shorter by less
+// than a thousandth, and the simulation longer.
 const (
 	leastBlock = 4 << 10
 	mostBlock  = 64 << 20
+	mostBlocks = 4096
 )
 
 // network is the simulated one, as the cost model sees it.
@@ -53,7 +55,9 @@ func (p *Plan) blocks(size uint64, block int) (all []int) {
 		return []int{block}
 	}
 	for block := leastBlock; block <= mostBlock; block *= 2 {
-		all = append(all, block)
+		if size/uint64(block) < mostBlocks || block == mostBlock {
+			all = append(all, block)
+		}
 		if uint64(block) >= size {
 			break
 		}

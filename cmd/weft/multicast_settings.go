@@ -248,11 +248,16 @@ func parseRacks(text string) (racks []int, err error) {
 		return nil, nil
 	}
 	for word := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 1 {
-			return nil, errors.New("write how many members are in each rack: 4,4,8")
+		count, size, several := strings.Cut(strings.TrimSpace(word), "x")
+		if !several {
+			count, size = "1", count
 		}
-		racks = append(racks, n)
+		times, wrong := strconv.Atoi(count)
+		n, err := strconv.Atoi(size)
+		if err != nil || wrong != nil || n < 1 || n > cast.MaxMembers || times < 1 || len(racks)+times > cast.MaxMembers {
+			return nil, errors.New("write how many members are in each rack: 4,4,8, or 8x64 for eight of 64")
+		}
+		racks = append(racks, slices.Repeat([]int{n}, times)...)
 	}
 	return racks, nil
 }
