@@ -8,9 +8,10 @@ import (
 )
 
 // fromContest makes a figure of a contest's rows. What has a bound is a claim.
-func fromContest(file string, results []contest.Result) *Figure {
-	f := &Figure{Name: named(file), Title: "Side by side: " + printable.Clean(file, MaxWord), Source: "measured", Table: &Table{Columns: contest.Columns()}}
-	for _, r := range results {
+func fromContest(file string, record *Record) *Figure {
+	f := &Figure{Name: named(file), Title: "Side by side: " + printable.Clean(file, MaxWord), Source: "measured",
+		Text: printable.Clean(strings.Join(record.Notes, "; "), MaxText), Table: &Table{Columns: contest.Columns()}}
+	for _, r := range record.Results {
 		row := r.Row()
 		for i := range row {
 			row[i] = printable.Clean(row[i], MaxLine)

@@ -55,7 +55,9 @@ func Draw(path, title string, about []string, figures ...*Figure) error {
 func drawAll(out *bytes.Buffer, figures []*Figure) error {
 	var all []plot.Drawing
 	for _, f := range figures {
-		all = append(all, f.drawings()...)
+		for _, d := range f.drawings() {
+			all = append(all, d.Drawing)
+		}
 	}
 	if len(all) == 0 {
 		return errors.New("there is nothing to draw: these figures are tables only")

@@ -2,6 +2,7 @@ package figure
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/weft-fabric/weft/internal/plot"
 )
@@ -37,24 +38,30 @@ func (f *Figure) Holds() bool {
 	return !slices.ContainsFunc(f.Claims, func(c Claim) bool { return !c.Holds })
 }
 
+// titled is a drawing with the line that stands above it.
+type titled struct {
+	plot.Drawing
+	title string
+}
+
 // drawings are all that the figure has to draw.
-func (f *Figure) drawings() (all []plot.Drawing) {
+func (f *Figure) drawings() (all []titled) {
 	for i := range f.Charts {
-		all = append(all, &f.Charts[i])
+		all = append(all, titled{&f.Charts[i], f.Charts[i].Title})
 	}
 	for i := range f.Bars {
-		all = append(all, &f.Bars[i])
+		all = append(all, titled{&f.Bars[i], f.Bars[i].Title})
 	}
 	for i := range f.Steps {
-		all = append(all, &f.Steps[i])
+		all = append(all, titled{&f.Steps[i], f.Steps[i].Title})
 	}
 	return all
 }
 
-// numeric reports whether a column of the table has numbers, which stand at the right.
+// numeric reports whether a column of the table has numbers, each with a unit at most. They stand at the right.
 func (t *Table) numeric(column int) bool {
 	return len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(row []string) bool {
 		cell := row[column]
-		return cell != "" && cell != "–" && (cell[0] < '0' || cell[0] > '9') && cell[0] != '-' && cell[0] != '+'
+		return cell != "" && cell != "–" && (!strings.ContainsRune("0123456789+-", rune(cell[0])) || len(strings.Fields(cell)) > 2)
 	})
 }

@@ -62,6 +62,16 @@ func wrapped(out *bufio.Writer, prefix, text string) {
 	}
 }
 
+// Print prints the table for a terminal.
+func (t *Table) Print(w io.Writer) error {
+	if err := t.validate(); err != nil {
+		return err
+	}
+	out := bufio.NewWriter(w)
+	t.print(out)
+	return out.Flush()
+}
+
 // print prints the table: numbers at the right of their column, words at the left.
 func (t *Table) print(out *bufio.Writer) {
 	widths := make([]int, len(t.Columns))

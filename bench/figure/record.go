@@ -99,7 +99,7 @@ func (r *Record) validate() error {
 	return nil
 }
 
-// about says when, on what machine and how the run was, and what has to be known of it.
+// about says when, on what machine and how the run was.
 func (r *Record) about() []string {
 	m := r.Machine
 	lines := []string{fmt.Sprintf("%s, %s, %d cores, %s, kernel %s, %s", r.Time.UTC().Format("2 January 2006 15:04 UTC"), m.CPU, m.Cores, m.OS, m.Kernel, m.Go)}
@@ -114,7 +114,7 @@ func (r *Record) about() []string {
 	for _, w := range r.Warnings {
 		lines = append(lines, "Warning: "+w)
 	}
-	return append(lines, r.Notes...)
+	return lines
 }
 
 // Page is what a report shows of recorded runs: lines about them, and all figures. Rows of a contest become a figure, named
@@ -126,7 +126,7 @@ func Page(paths []string, records []*Record) (about []string, figures []*Figure)
 		lines[0] = name + ": " + lines[0]
 		about = append(about, lines...)
 		if len(r.Results) > 0 {
-			figures = append(figures, fromContest(name, r.Results))
+			figures = append(figures, fromContest(name, r))
 		}
 		figures = append(figures, r.Figures...)
 	}

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"html/template"
 	"io"
-
-	"github.com/weft-fabric/weft/internal/plot"
 )
 
 //go:embed report.html
@@ -34,8 +32,8 @@ type section struct {
 
 // drawing is an SVG that stands in the page.
 type drawing struct {
-	SVG    template.HTML
-	Scroll bool // it may be wider than the page
+	SVG  template.HTML
+	Same bool // its title is that of the figure, and need not be said twice
 }
 
 // Report writes one HTML page with all figures, which needs nothing but itself: no network, no script. About are lines that
@@ -54,7 +52,7 @@ func Report(w io.Writer, title string, about []string, figures []*Figure) error 
 		p.Holds = p.Holds && f.Holds()
 		p.Sections = append(p.Sections, s)
 	}
-	p.Summary = summary(figures)
+	p.Summary = Summary(figures)
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, p); err != nil {
 		return err
@@ -73,9 +71,8 @@ func sectionOf(f *Figure, id string) (section, error) {
 		if err := d.WriteSVG(&svg); err != nil {
 			return s, err
 		}
-		_, wide := d.(*plot.Steps)
 		// Package plot has escaped all text in it.
-		s.Drawings = append(s.Drawings, drawing{template.HTML(svg.String()), wide})
+		s.Drawings = append(s.Drawings, drawing{template.HTML(svg.String()), d.title == f.Title})
 	}
 	if f.Table != nil {
 		for i := range f.Table.Columns {
@@ -85,8 +82,8 @@ func sectionOf(f *Figure, id string) (section, error) {
 	return s, nil
 }
 
-// summary says how many claims hold.
-func summary(figures []*Figure) string {
+// Summary says how many claims hold, in a sentence.
+func Summary(figures []*Figure) string {
 	claims, hold := 0, 0
 	for _, f := range figures {
 		claims += len(f.Claims)
@@ -102,5 +99,5 @@ func summary(figures []*Figure) string {
 	case claims == hold:
 		return fmt.Sprintf("All %d claims hold.", claims)
 	}
-	return fmt.Sprintf("%d of %d claims hold, %d do not.", hold, claims, claims-hold)
+	return fmt.Sprintf("%d of %d claims hold.", hold, claims)
 }

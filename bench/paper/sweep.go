@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft/bench/figure"
 	"github.com/weft-fabric/weft/internal/plot"
+	"github.com/weft-fabric/weft/internal/units"
 )
 
 // sweep is experiments that make lines in a chart: one for each series at each x.
@@ -73,7 +74,10 @@ func (s swept) table(x string, row func(x float64) string, cell func(x float64, 
 	return t
 }
 
-// number and milliseconds are cells of a table.
+// What stands at an axis and in a table.
 func number(x float64) string                 { return fmt.Sprintf("%g", x) }
-func milliseconds(_ float64, r result) string { return fmt.Sprintf("%.2f ms", r.last.Seconds()*1e3) }
+func bytes(x float64) string                  { return units.Size(x).String() }
 func seconds(_ float64, r result) float64     { return r.last.Seconds() }
+func milliseconds(_ float64, r result) string { return fmt.Sprintf("%.2f ms", r.last.Seconds()*1e3) }
+func bitRate(_ float64, r result) float64     { return r.rate() }
+func gigabits(_ float64, r result) string     { return fmt.Sprintf("%.1f Gbit/s", r.rate()/1e9) }

@@ -55,12 +55,15 @@ func writeSVG(w io.Writer, d Drawing) error {
 	return c.write(w)
 }
 
+// legible is to what part of its size a drawing may shrink on a narrow page; then the page has to scroll.
+const legible = 0.75
+
 // write puts the elements into an SVG file. It has no XML declaration, so that it can stand within HTML, too. Width and height are its
 // natural size, and a page may say otherwise: the viewBox makes everything scale.
 func (c *canvas) write(w io.Writer) error {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" class="weft-plot" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`,
-		num(c.width), num(c.height), num(c.width), num(c.height), escape(c.title))
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" class="weft-plot" viewBox="0 0 %s %s" width="%s" height="%s" style="min-width:%spx" role="img" aria-label="%s">`,
+		num(c.width), num(c.height), num(c.width), num(c.height), num(c.width*legible), escape(c.title))
 	fmt.Fprintf(&out, "\n<style>\n%s</style>\n"+`<rect class="paper" width="100%%" height="100%%"/>`+"\n", style)
 	out.Write(c.body.Bytes())
 	out.WriteString("</svg>\n")

@@ -25,11 +25,12 @@ const (
 	Cut                   // a partition began or changed
 	Healed                // a partition ended
 	Slowed                // a node or a link changed its rate
+	Paused                // a node's host stopped for a while
 	kindCount
 )
 
 var kindNames = [kindCount]string{"Posted", "Started", "Sent", "Landed", "Completed", "Changed", "Failed", "Crashed",
-	"Restarted", "Cut", "Healed", "Slowed"}
+	"Restarted", "Cut", "Healed", "Slowed", "Paused"}
 
 func (k Kind) String() string {
 	if k < kindCount {
