@@ -40,11 +40,9 @@ func newAxis(a Axis, values []float64) *axis {
 	return x
 }
 
+// fitLog leaves some room on both sides, and much where values are nearly the same: they shall look like it.
 func (x *axis) fitLog() {
-	room := math.Pow(x.hi/x.lo, 0.05)
-	if x.hi/x.lo < 1.01 {
-		room = 2
-	}
+	room := max(math.Pow(x.hi/x.lo, 0.05), math.Sqrt(4*x.lo/x.hi))
 	x.lo, x.hi = x.lo/room, x.hi*room
 	x.ticks = logTicks(x.lo, x.hi, x.binary)
 }
