@@ -84,13 +84,8 @@ func (o *simMulticastOptions) run(cmd *cobra.Command, args []string) error {
 	if err := noMore(cmd, args); err != nil {
 		return err
 	}
-	if o.plot != "" || cmd.Flags().Changed("plot") {
-		if err := figure.CheckPath(o.plot); err != nil {
-			return usageError{err}
-		}
-	}
 	plan, err := o.plan(cmd)
-	if err != nil {
+	if err := errors.Join(err, checkPlot(cmd, o.plot)); err != nil {
 		return usageError{err}
 	}
 	cases, omitted, err := plan.Cases()
