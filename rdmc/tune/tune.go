@@ -29,6 +29,7 @@ type Group struct {
 type Choice struct {
 	Algorithm               schedule.Algorithm
 	Block, Stripes, Credits int
+	Pace                    time.Duration // of rdmc.Config; 0: none
 	Predicted               time.Duration
 }
 
@@ -53,9 +54,11 @@ func Choose(g Group, n Network) (Choice, error) {
 	return c, nil
 }
 
-// Predict computes how long a message takes with a choice (research 2.2).
+// Predict computes how long a message takes with a choice.
 func Predict(g Group, n Network, c Choice) time.Duration {
-	blocks := (float64(g.Size) + float64(c.Block) - 1) / float64(c.Block)
-	steps := blocks + float64(bits.Len(uint(g.Members-1)))
-	return time.Duration(steps * (n.Message.Seconds() + float64(c.Block)*8/n.Rate) * 1e9)
+	t, err := play(g, n, c, max(1, int((g.Size+uint64(c.Block)-1)/uint64(c.Block))))
+	if err != nil {
+		return math.MaxInt64
+	}
+	return time.Duration(t)
 }
