@@ -6,117 +6,6 @@ import (
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
 
-// game is a message that is sent on paper: all members' plans, step by step, with the time at which each block leaves and
-// arrives. Steps are in the order of time for each member, so that one pass over them is enough.
-type game struct {
-	link
-	block   float64 // bytes
-	credits int
-	pace    float64
-	racks   []int // nil: all are in one
-	players []player
-	ups     []float64 // by rack: when its way out is free
-	downs   []float64
-	coming  []coming // blocks under way in a step
-}
-
-// coming is a block that will arrive.
-type coming struct {
-	to, block int
-	at        float64
-}
-
-// player is one member. Times are nanoseconds from the beginning.
-type player struct {
-	plan   schedule.Plan
-	part   *schedule.Part
-	have   []float64 // by block: when it is here
-	slots  []float64 // sends under way: when each has ended
-	posted float64   // when the last block was posted
-	latest float64   // when the last message was posted
-	engine float64   // when the NIC can take the next one
-	out    float64   // when the link is free, each way
-	in     float64
-	ready  []float64 // by receive, in order: when its sender has the credit
-	words  []word    // that were posted last, at the same time
-	herald int       // who brings messages
-	step   int       // from which on receives were not posted
-	end    int       // of those steps
-	done   bool      // the receive for the next message was posted
-	taken  int       // receives that were used
-	last   float64   // when the last block was here, and had been passed on
-}
-
-// word is a credit under way.
-type word struct {
-	to              int
-	posted, arrives float64
-}
-
-// play returns when the last block is everywhere. It fails if the schedule is impossible.
-func play(g Group, n Network, c Choice, blocks int) (float64, error) {
-	m := game{link: n.link(), block: float64(c.Block), credits: c.Credits, pace: float64(c.Pace), players: make([]player, g.Members)}
-	if err := m.seat(g, c, blocks); err != nil {
-		return 0, err
-	}
-	m.announce()
-	for step, steps := 0, m.players[0].plan.Steps(); step < steps; step++ {
-		m.step(step)
-	}
-	last := 0.0
-	for i := range m.players[1:] {
-		last = max(last, m.players[1+i].last)
-	}
-	return last, nil
-}
-
-// step has everybody send, and only then receive: what comes in a step is for the next one.
-func (m *game) step(step int) {
-	m.coming = m.coming[:0]
-	for rank := range m.players {
-		if t, ok := m.players[rank].plan.Send(step); ok {
-			m.coming = append(m.coming, coming{t.Peer, t.Block, m.send(rank, t)})
-		}
-	}
-	for _, c := range m.coming {
-		m.arrive(&m.players[c.to], c.block, c.at)
-	}
-}
-
-// seat gives everybody a plan.
-func (m *game) seat(g Group, c Choice, blocks int) error {
-	shape := schedule.Config{Algorithm: c.Algorithm, Members: g.Members, Stripes: c.Stripes}
-	if c.Algorithm == schedule.Chain {
-		shape.Stripes = 1 // a chain's stripes are blocks under way on the same link, in the same order
-	}
-	if c.Algorithm.Racks() {
-		shape.Racks = g.Racks
-	}
-	if n := len(g.Racks); n > 0 && m.upTime > 0 {
-		m.racks = g.Racks
-		racks := slices.Max(g.Racks) + 1
-		m.ups, m.downs = make([]float64, racks), make([]float64, racks)
-	}
-	sends := min(c.Stripes, blocks)
-	if c.Pace > 0 {
-		sends = min(sends+1, blocks)
-	}
-	have, slots := make([]float64, g.Members*blocks), make([]float64, g.Members*sends)
-	ready := make([]float64, g.Members*blocks)
-	for rank := range m.players {
-		part, err := schedule.New(shape, rank)
-		if err != nil {
-			return err
-		}
-		plan := part.Plan(blocks)
-		herald, _ := part.Herald()
-		from, end := plan.Receiving()
-		m.players[rank] = player{part: part, plan: plan, herald: herald, step: from, end: end, have: have[rank*blocks:][:blocks],
-			slots: slots[rank*sends:][:sends], ready: ready[rank*blocks:][:0:blocks]}
-	}
-	return nil
-}
-
 // announce has a header travel ahead, if the schedule wants that; else the first block brings it, and needs no credit.
 func (m *game) announce() {
 	if !m.players[0].part.Announced() {
@@ -225,8 +114,11 @@ func (m *game) credit(p *player, to int, at float64) float64 {
 func (m *game) send(rank int, t schedule.Transfer) float64 {
 	p, peer := &m.players[rank], &m.players[t.Peer]
 	slot := p.free()
-	at := max(p.posted, p.have[t.Block], p.slots[slot], peer.ready[peer.taken])
-	if m.pace > 0 && at < p.posted+m.pace && p.posted > 0 {
+	at := max(p.posted, p.have[t.Block], p.slots[slot])
+	if peer.taken < len(peer.ready) {
+		at = max(at, peer.ready[peer.taken])
+	}
+	if at < p.posted+m.pace && p.posted > 0 {
 		at = min(p.posted+m.pace, max(at, slices.Max(p.slots)))
 	}
 	p.posted = at
