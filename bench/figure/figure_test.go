@@ -3,6 +3,7 @@ package figure
 import (
 	"bytes"
 	"encoding/xml"
+	"errors"
 	"io"
 	"math"
 	"os"
@@ -147,7 +148,7 @@ func reported(t testing.TB, title string, about []string, figures ...*Figure) st
 	}
 	for d := xml.NewDecoder(bytes.NewReader(out.Bytes())); ; {
 		token, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {

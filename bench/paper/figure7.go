@@ -93,10 +93,10 @@ func (t *tiny) charts(title string) []plot.Chart {
 		}
 		return l
 	}
-	alone := line("one at a time", t.alone)
+	alone := line("1 ÷ time of one alone", t.alone)
 	alone.Dashed = true
 	return []plot.Chart{{Title: title, X: plot.Axis{Label: "group size"}, Y: plot.Axis{Label: "messages a second"},
-		Series: []plot.Series{line("many", t.stream), alone}}}
+		Series: []plot.Series{line("one after the other", t.stream), alone}}}
 }
 
 // bars shows where the time of one message goes, in groups of 2, 4, 8 and 16.

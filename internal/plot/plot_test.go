@@ -105,7 +105,7 @@ func wellFormed(text []byte) error {
 	}
 	for d := xml.NewDecoder(bytes.NewReader(text)); ; {
 		token, err := d.Token()
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			return nil
 		}
 		if err != nil {
