@@ -27,7 +27,7 @@ func TestAxes(t *testing.T) {
 		{Axis{Label: "change"}, []float64{-3, 4}, "change: -4 -2 0 2 4"},
 		{Axis{Label: "nothing"}, []float64{0}, "nothing: 0 0.2 0.4 0.6 0.8 1"},
 		{Axis{Label: "members", Log: true}, []float64{2, 512}, "members: 2 4 8 16 32 64 128 256 512"},
-		{Axis{Label: "members", Log: true}, []float64{2, 1 << 16}, "members: 4 16 64 256 1024 4096 16384 65536"},
+		{Axis{Label: "members", Log: true}, []float64{2, 1 << 16}, "members: 4 16 64 256 1024 4096 16\u202f384 65\u202f536"},
 		{Axis{Label: "members", Log: true}, []float64{3, 1000}, "members: 5 10 20 50 100 200 500 1000"},
 		{Axis{Label: "block", Log: true, Unit: "bytes"}, []float64{16 << 10, 16 << 20}, "block: 16 KiB 64 KiB 256 KiB 1 MiB 4 MiB 16 MiB"},
 		{Axis{Label: "block", Log: true, Unit: "bytes"}, []float64{1e4, 1e7}, "block: 10 kB 100 kB 1 MB 10 MB"},
@@ -48,6 +48,16 @@ func TestAxes(t *testing.T) {
 				t.Errorf("%v: %v is at %v", c.values, v, at)
 			}
 		}
+	}
+}
+
+// The axis to the right ends where the values do, and has no tick behind that.
+func TestCutOff(t *testing.T) {
+	values := []float64{2, 16}
+	a := newAxis(Axis{}, values)
+	a.cutOff(values)
+	if got := fmt.Sprint(a.ticks); got != "[0 5 10 15]" || a.hi < 16 || a.hi > 17 {
+		t.Errorf("%s up to %v", got, a.hi)
 	}
 }
 
@@ -75,11 +85,11 @@ func TestWorded(t *testing.T) {
 		value float64
 		want  string
 	}{
-		{"", 511, "511"}, {"", 12345, "12345"}, {"", 1.5e6, "1.5 million"}, {"", 0.123456, "0.1235"}, {"s", 0, "0 ns"}, {"s", 0.05651, "56.51 ms"}, {"s", 27, "27 s"},
-		{"bytes", 256e6, "256 MB"}, {"bytes", 1 << 20, "1 MiB"}, {"bits/s", 39.87654e9, "39.88 Gbit/s"}, {"ratio", 1.014, "1.014 ×"}, {"%", 10, "10 %"},
+		{"", 511, "511"}, {"", 12345, "12\u202f345"}, {"", -123456, "-123\u202f456"}, {"", 123456789, "123 million"}, {"", 999999, "999\u202f999"}, {"", 1.5e6, "1.5 million"}, {"", 0.123456, "0.123"}, {"s", 0, "0"}, {"s", 0.05651, "56.5 ms"}, {"s", 27, "27 s"},
+		{"bytes", 256e6, "256 MB"}, {"bytes", 1 << 20, "1 MiB"}, {"bits/s", 39.87654e9, "39.9 Gbit/s"}, {"ratio", 1.014, "1.01 ×"}, {"%", 10, "10 %"},
 		{"s", -0.5, "-500 ms"}, {"s", 1e-12, "0.001 ns"},
 	} {
-		if got := worded(scalesOf(c.unit, []float64{c.value}), c.value, 4); got != c.want {
+		if got := worded(scalesOf(c.unit, []float64{c.value}), c.value, 3); got != c.want {
 			t.Errorf("%v %s is %q, want %q", c.value, c.unit, got, c.want)
 		}
 	}

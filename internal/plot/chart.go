@@ -37,7 +37,8 @@ func (c *Chart) WriteSVG(w io.Writer) error { return writeSVG(w, c) }
 
 // Natural size of a chart, in pixels.
 const (
-	chartWidth  = 720
+	chartWidth  = 660
+	chartLeast  = 340 // on a phone
 	chartHeight = 320 // of the area between the axes
 	lineHeight  = 18
 )
@@ -46,12 +47,14 @@ func (c *Chart) draw() (*canvas, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	out := &canvas{width: chartWidth}
-	x, y := newAxis(c.X, c.values(func(p Point) float64 { return p.X })), newAxis(c.Y, c.values(func(p Point) float64 { return p.Y }))
+	out := &canvas{width: chartWidth, narrowest: chartLeast}
+	xs, ys := c.values(func(p Point) float64 { return p.X }), c.values(func(p Point) float64 { return p.Y })
+	x, y := newAxis(c.X, xs), newAxis(c.Y, ys)
+	x.cutOff(xs)
 	top := out.heading(c.Title) + 34
 	y.from, y.to = top+chartHeight, top
 	x.from, x.to = edge+y.widest()+8, chartWidth-edge-c.legendWidth()
-	x.standAt(c.values(func(p Point) float64 { return p.X }))
+	x.standAt(xs)
 	out.height = y.from + 56
 	out.drawAxes(x, y)
 	for _, dashed := range []bool{true, false} { // what is measured lies on top
