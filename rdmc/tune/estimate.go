@@ -31,7 +31,7 @@ func estimate(g Group, n Network, c Choice) float64 {
 		s := float64(c.Stripes)
 		return max((1+s)*(float64(k)/s+rounds)*busy, l.crossing(g, c, k))
 	default:
-		return max((turns+rounds-1)*step+hop-busy, l.crossing(g, c, k)) * l.caution(c)
+		return max((turns+rounds-1)*step+hop-busy, l.crossing(g, c, k)) * l.caution(c, k)
 	}
 }
 
@@ -39,17 +39,18 @@ func estimate(g Group, n Network, c Choice) float64 {
 func (l link) busy(c Choice) float64 { return max(float64(c.Block)*l.byteTime, 2*l.gap) }
 
 // caution is what stripes take beyond the model, as the simulator has it. Blocks that come from several members at once
-// share the link, most where first blocks bring the header and the second wait for credits, as in the pipeline; and where
-// messages keep the NIC nearly as long as their bytes the link, they wait for each other.
-func (l link) caution(c Choice) float64 {
+// share the link, most where first blocks bring the header and the second wait for credits, as in the pipeline. And where
+// messages keep the NIC nearly as long as their bytes the link, they wait for each other, the more the longer it lasts.
+func (l link) caution(c Choice, k int) float64 {
 	if c.Pace == 0 {
 		return 1
 	}
 	load := min(1, 2*l.gap/(float64(c.Block)*l.byteTime))
+	queues := 0.08 * load * load * min(1, float64(k)/64)
 	if c.Algorithm == schedule.Pipeline {
-		return 1.12 + 0.08*load*load
+		return 1.12 + queues
 	}
-	return 1.07 + 0.08*load*load
+	return 1.07 + queues
 }
 
 // crossing is how long the blocks take that pass between racks: one for each other rack if the algorithm knows racks, or

@@ -21,11 +21,11 @@ func predict(g Group, n Network, c Choice) time.Duration {
 		return 0
 	}
 	l := n.link()
-	if hasRacks(g) && (c.Algorithm.Racks() || l.upTime > 0) {
+	if hasRacks(g) {
 		return duration(racked(g, l, c, k))
 	}
 	g.Racks = nil
-	return duration(flat(g, l, c, k) * l.caution(c))
+	return duration(flat(g, l, c, k) * l.caution(c, k))
 }
 
 // duration is a time that fits.
