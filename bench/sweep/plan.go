@@ -91,13 +91,17 @@ func (p *Plan) Cases() (cases []Case, omitted []Omitted, err error) {
 func (p *Plan) group(nodes int, size uint64) (cases []Case, err error) {
 	for _, algorithm := range p.Algorithms {
 		for _, block := range p.Blocks {
-			cases = append(cases, Case{Nodes: nodes, Size: size, Choice: p.fill(nodes, size, algorithm, block)})
+			choice, err := p.choose(nodes, size, block, algorithm)
+			if err != nil {
+				return nil, err
+			}
+			cases = append(cases, Case{Nodes: nodes, Size: size, Choice: choice})
 		}
 	}
 	if !p.Auto {
 		return cases, nil
 	}
-	choice, err := tune.Choose(p.tuneGroup(nodes, size), p.network())
+	choice, err := p.choose(nodes, size, 0)
 	return append(cases, Case{Nodes: nodes, Size: size, Auto: true, Choice: choice}), err
 }
 

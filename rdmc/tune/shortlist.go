@@ -24,7 +24,7 @@ func shortlist(g Group, n Network, among []schedule.Algorithm) []Choice {
 		if algorithm.Racks() && !hasRacks(g) {
 			continue
 		}
-		for _, block := range blocks(g.Size, n.MaxBlock) {
+		for _, block := range blocks(g.Size, n.MinBlock, n.MaxBlock) {
 			for _, c := range ways(algorithm, block, g, n) {
 				all = append(all, ranked{c, estimate(g, n, c)})
 			}
@@ -42,11 +42,14 @@ func shortlist(g Group, n Network, among []schedule.Algorithm) []Choice {
 func hasRacks(g Group) bool { n := racks(g); return n > 1 && n < g.Members }
 
 // blocks are the sizes to choose from: 4 KiB, 6, 8, 12 and so on, up to the first that holds the message.
-func blocks(size uint64, most int) (all []int) {
+func blocks(size uint64, least, most int) (all []int) {
 	if most == 0 {
-		most = MaxBlock
+		most = max(MaxBlock, least)
 	}
-	for block := min(MinBlock, most); block <= most; block *= 2 {
+	if least == 0 {
+		least = MinBlock
+	}
+	for block := min(least, most); block <= most; block *= 2 {
 		if size <= uint64(block)*maxBlocks {
 			all = append(all, block)
 		}

@@ -14,6 +14,7 @@ type Network struct {
 	Latency  time.Duration // one way: from posting a small message until the receiver sees it
 	Message  time.Duration // that a message occupies its sender's NIC or host beside its bytes
 	Uplink   float64       // bits a second between a rack and the others; 0: full bisection
+	MinBlock int           // bytes; 0: no limit but the package's own
 	MaxBlock int           // bytes; 0: no limit but the package's own
 }
 
@@ -89,8 +90,8 @@ func check(g Group, n Network) error {
 		return fmt.Errorf("an uplink of %v bits a second: it is from 1 to %g, or 0 if it is never narrow", n.Uplink, maxRate)
 	case n.Latency < 0 || n.Latency > maxTime || n.Message < 0 || n.Message > maxTime:
 		return fmt.Errorf("a latency of %v and %v a message: they are from 0 to %v", n.Latency, n.Message, maxTime)
-	case n.MaxBlock < 0:
-		return fmt.Errorf("blocks of at most %d bytes: it is 1 or more, or 0 for no limit", n.MaxBlock)
+	case n.MinBlock < 0 || n.MaxBlock < 0:
+		return fmt.Errorf("blocks of %d to %d bytes: a limit is 1 or more, or 0 for none", n.MinBlock, n.MaxBlock)
 	}
 	return nil
 }
