@@ -47,7 +47,7 @@ func leastBlock(nodes int, size uint64, among []schedule.Algorithm) int {
 			most = enoughBlocks
 		}
 	}
-	return max(tune.MinBlock, 1<<bits.Len64((size-1)/uint64(most)))
+	return min(max(tune.MinBlock, 1<<bits.Len64((size-1)/uint64(most))), cast.MaxBlock)
 }
 
 // rackOf is the rack of each node; nil: there are none.
