@@ -128,7 +128,7 @@ func sameShape(t *testing.T, out, file string) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("%v in %s", err, out)
 	}
-	text, _ := json.MarshalIndent(shape(got, "weft"), "", "  ")
+	text, _ := json.MarshalIndent(shape(got, "weft", "algorithm"), "", "  ")
 	golden := filepath.Join("testdata", file)
 	want, err := os.ReadFile(golden)
 	if err != nil || strings.TrimSpace(string(want)) != string(text) {
