@@ -29,7 +29,7 @@ func (p *Plan) choose(nodes int, size uint64, block int, among ...schedule.Algor
 		return c, err
 	}
 	if p.Stripes != 0 {
-		c.Stripes, c.Credits, c.Pace = p.Stripes, cast.AutoCredits(p.Stripes), 0
+		c.Stripes, c.Credits, c.Pace = p.Stripes, p.Stripes+1, 0
 	}
 	if p.Credits != 0 {
 		c.Credits = p.Credits
