@@ -22,7 +22,7 @@ func (h *hope) learn(pause, spin time.Duration) { h.pause += (min(pause, spin) -
 // limit is how long to spin, of the while that a loop was told. Up to DefaultSpin there is nothing to lose; and pauses of a
 // loop that sleeps are longer by about that, so that it would not notice that they have become short.
 func (h *hope) limit(spin time.Duration) time.Duration {
-	if spin > DefaultSpin && h.pause > spin/3 {
+	if spin > DefaultSpin && h.pause > spin/2 {
 		return 0
 	}
 	return spin

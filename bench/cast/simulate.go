@@ -39,13 +39,17 @@ type simulation struct {
 
 // Simulate carries out a job in the simulator, on links of Job.Rate.
 func Simulate(ctx context.Context, job *Job, shape Fabric, watch Watch) (report *Report, err error) {
-	s := &simulation{ctx: ctx, job: job, began: time.Now()}
 	if err := job.Validate(); err != nil {
 		return nil, err
 	}
-	if s.shape, err = shape.of(job); err != nil {
+	if shape, err = shape.of(job); err != nil {
 		return nil, err
 	}
+	job, chosen, err := shape.complete(job)
+	if err != nil {
+		return nil, err
+	}
+	s := &simulation{ctx: ctx, job: job, shape: shape, began: time.Now()}
 	if err := s.build(); err != nil {
 		return nil, err
 	}
@@ -54,7 +58,7 @@ func Simulate(ctx context.Context, job *Job, shape Fabric, watch Watch) (report 
 		return nil, err
 	}
 	report = newReport(job, "sim", ClockVirtual)
-	report.Simulated, report.Phantom = true, s.phantom()
+	report.Simulated, report.Phantom, report.Chosen = true, s.phantom(), chosen
 	watch.formed(report)
 	for run := range job.runs() {
 		watch.begin(run, job.runs(), func() int { return int(s.advance.Load()) })

@@ -1,0 +1,160 @@
+package cast
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/weft-fabric/weft/rdmc/schedule"
+	"github.com/weft-fabric/weft/rdmc/tune"
+)
+
+// Choice is what a job may leave open: the root chooses it when it knows the links, and tells the others.
+type Choice struct {
+	Algorithm Algorithm `json:"algorithm"`
+	Block     int       `json:"block"`
+	Stripes   int       `json:"stripes"`
+	Credits   int       `json:"credits"`
+}
+
+// Chosen is why what a job left open was chosen.
+type Chosen struct {
+	Links     Links   `json:"links"`
+	Predicted float64 `json:"predicted_seconds"` // of a run, by package tune
+}
+
+// Links is what is known of the links between members.
+type Links struct {
+	Rate    float64 `json:"bits_per_second"`
+	Latency float64 `json:"latency_seconds"` // one way, of a small message
+	Message float64 `json:"message_seconds"` // that a block takes beside its bytes
+	Took    float64 `json:"took_seconds"`    // to measure this; 0: it was known
+}
+
+// undecided reports whether something is still to be chosen.
+func (j *Job) undecided() bool { return j.Auto || j.Block == 0 || j.Stripes == 0 || j.Credits == 0 }
+
+// take completes a job by a choice, and says what is wrong with it. An algorithm that knows no racks does without them.
+func (j *Job) take(c Choice) error {
+	j.Auto, j.Algorithm, j.Block, j.Stripes, j.Credits = false, c.Algorithm, c.Block, c.Stripes, c.Credits
+	if !j.Algorithm.Racks() {
+		j.Racks = nil
+	}
+	if j.undecided() {
+		return fmt.Errorf("a choice of %+v %w: something is left open", c, ErrJob)
+	}
+	return j.Validate()
+}
+
+// choose finds the best choice for what a job leaves open, by the cost model of package tune.
+func (j *Job) choose(n tune.Network) (best tune.Choice, err error) {
+	group := tune.Group{Members: len(j.Members), Size: j.Size, Racks: j.rackOf()}
+	if j.Auto && j.Block == 0 && j.Stripes == 0 && j.Credits == 0 {
+		return tune.Choose(group, n)
+	}
+	best.Predicted = math.MaxInt64
+	for _, c := range j.candidates(n.MaxBlock) {
+		if c.Predicted = tune.Predict(group, n, c); c.Predicted < best.Predicted {
+			best = c
+		}
+	}
+	if best.Block == 0 {
+		return best, errors.New("no algorithm can do this job")
+	}
+	return best, nil
+}
+
+// candidates are the choices that leave alone what the job says.
+func (j *Job) candidates(mostBlock int) (all []tune.Choice) {
+	algorithms := []schedule.Algorithm{j.Algorithm.Algorithm}
+	if j.Auto {
+		algorithms = slices.DeleteFunc(schedule.Algorithms(), func(a schedule.Algorithm) bool { return a.Racks() != (len(j.Racks) > 0) })
+	}
+	for _, algorithm := range algorithms {
+		for _, block := range j.blocks(mostBlock) {
+			for _, stripes := range orElse(j.Stripes, 1, 2) {
+				for _, credits := range orElse(j.Credits, AutoCredits(stripes)) {
+					all = append(all, tune.Choice{Algorithm: algorithm, Block: block, Stripes: stripes, Credits: credits})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// orElse is a value that was said, or else some to choose from.
+func orElse(said int, some ...int) []int {
+	if said != 0 {
+		return []int{said}
+	}
+	return some
+}
+
+// blocks are the sizes to choose from: powers of two that cut a message into one to a few thousand blocks.
+func (j *Job) blocks(most int) (all []int) {
+	const least, mostBlocks = 4 << 10, 1 << 12
+	if most == 0 {
+		most = 64 << 20
+	}
+	for block := min(least, most); block <= most; block *= 2 {
+		if j.Size/uint64(block) <= mostBlocks || 2*block > most {
+			all = append(all, block)
+		}
+		if uint64(block) >= j.Size {
+			break
+		}
+	}
+	return orElse(j.Block, all...)
+}
+
+// What limits a chosen block.
+const (
+	largeBlock = 1 << 20                 // the best for large messages (RDMC, figure 6)
+	tcpBlock   = 2 << 20                 // over TCP within a host, where the next block often means another process on the core
+	blockTime  = 1400 * time.Microsecond // that a block takes on its link, at most, over TCP
+	slowBlock  = time.Millisecond        // from then on the latency of a block does not show beside its time, over TCP
+)
+
+// mostBlock is how large a chosen block may be. On TCP a send that is under way fills a queue in front of the link, and
+// what is behind it in the queue waits: credits, acknowledgements, the block that a peer needs for the next step. On a
+// busy machine, at 200 Mbit/s, 8 members took 1.01 to 1.06 × one copy with two blocks of 32 KiB, 1.3 ms each, under way, and
+// 1.09 to 1.5 × with 64 KiB.
+func mostBlock(lane string, rate float64) int {
+	if lane != laneTCP {
+		return largeBlock
+	}
+	bytes := min(max(rate/8*blockTime.Seconds(), 4<<10), tcpBlock)
+	return 1 << (bits.Len64(uint64(bytes)) - 1)
+}
+
+// laneTCP is the name of the lane whose blocks wait for each other.
+const laneTCP = "tcp"
+
+// decide chooses for links that are joined by a lane. On TCP one stripe is enough where links are so slow that a block takes
+// long: at 200 Mbit/s, with 1.3 ms for a block of 32 KiB, 8 members took 1.085 × size ÷ rate with one stripe and 1.108 with
+// two (medians of four runs, 64 MiB).
+func (j *Job) decide(lane string, l Links) (Choice, *Chosen, error) {
+	n := tune.Network{Rate: l.Rate, Latency: duration(l.Latency), Message: duration(l.Message), MaxBlock: mostBlock(lane, l.Rate)}
+	c, err := j.choose(n)
+	if err != nil {
+		return Choice{}, nil, err
+	}
+	slow := lane == laneTCP && c.Block < largeBlock && float64(c.Block)*8/l.Rate >= slowBlock.Seconds()
+	if slow && j.Stripes == 0 {
+		c.Stripes, c.Credits = 1, orElse(j.Credits, AutoCredits(1))[0]
+	}
+	return Choice{Algorithm{c.Algorithm}, c.Block, c.Stripes, c.Credits}, &Chosen{Links: l, Predicted: c.Predicted.Seconds()}, nil
+}
+
+func duration(seconds float64) time.Duration { return time.Duration(seconds * 1e9) }
+
+// AutoCredits is what package rdmc takes for so many stripes.
+func AutoCredits(stripes int) int {
+	if stripes == 1 {
+		return 1
+	}
+	return stripes + 1
+}
