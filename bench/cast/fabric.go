@@ -43,7 +43,16 @@ func Oversubscribed(racks []int, rate, times float64) float64 {
 	return float64(slices.Max(racks)) * rate / times
 }
 
-// of fills in what the job says, and says what makes no sense.
+// Validate says what is wrong with a network, or with a job on it.
+func (f Fabric) Validate(job *Job) error {
+	if err := job.Validate(); err != nil {
+		return err
+	}
+	_, err := f.of(job)
+	return err
+}
+
+// of fills in what the job says, and says what does not go with it.
 func (f Fabric) of(job *Job) (Fabric, error) {
 	if f.Racks == nil {
 		f.Racks = job.Racks

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
@@ -44,8 +45,10 @@ type experiment struct {
 
 // result is when a message was complete, counted from Send.
 type result struct {
-	first, last time.Duration // at the receivers
-	size        uint64        // bytes of the message
+	start       clock.Time      // of Send
+	at          []time.Duration // by rank
+	first, last time.Duration   // at the receivers
+	size        uint64          // bytes of the message
 	events      uint64
 	wall        time.Duration
 }
@@ -120,11 +123,11 @@ func (e experiment) form(ctx context.Context, c *groups.Cluster) (*groups.Group,
 
 // arrival looks when the first message was complete at the receivers.
 func arrival(g *groups.Group, start clock.Time) result {
-	r := result{first: time.Hour}
-	for _, m := range g.Members[1:] {
-		took := m.Completed[0].At.Sub(start)
-		r.first, r.last = min(r.first, took), max(r.last, took)
+	r := result{start: start}
+	for _, m := range g.Members {
+		r.at = append(r.at, m.Completed[0].At.Sub(start))
 	}
+	r.first, r.last = slices.Min(r.at[1:]), slices.Max(r.at[1:])
 	return r
 }
 
@@ -159,27 +162,6 @@ func until(ctx context.Context, c *groups.Cluster, done func() bool) error {
 		return done() || events%lookEvery == 0 && ctx.Err() != nil
 	}
 	return errors.Join(c.RunUntil(over, time.Hour), ctx.Err())
-}
-
-// untilAll waits until all groups are done, and returns how long that took.
-func untilAll(ctx context.Context, c *groups.Cluster, all []*groups.Group, start clock.Time) (time.Duration, error) {
-	err := until(ctx, c, func() bool {
-		for _, g := range all {
-			if !g.Done() {
-				return false
-			}
-		}
-		return true
-	})
-	last := start
-	for _, g := range all {
-		for _, m := range g.Members {
-			for _, done := range m.Completed {
-				last = max(last, done.At)
-			}
-		}
-	}
-	return last.Sub(start), err
 }
 
 // rated is nodes with NICs of a rate in bits a second.

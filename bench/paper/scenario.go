@@ -31,9 +31,16 @@ func Scenarios() []Scenario {
 	return []Scenario{
 		figure4a(),
 		figure4b(),
+		table1(),
+		figure5(),
 		figure6(),
-
+		figure7(),
 		figure8(),
+		figure9(),
+		figure10a(),
+		figure10b(),
+		figure11(),
+		figure12(),
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
+	"github.com/weft-fabric/weft/simtest/groups"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -48,14 +49,35 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A scenario ends when its context does, in the middle of an experiment.
+// A scenario ends when its context does, between experiments and in the middle of one.
 func TestScenarioEndsWithItsContext(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	for _, s := range Scenarios() {
-		if _, err := s.Run(ctx, Options{Short: true}); !errors.Is(err, context.Canceled) {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := s.Run(ctx, Options{Short: true, Progress: func(int, int) { cancel() }})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
 			t.Errorf("%s ended with %v", s.Name, err)
 		}
+	}
+}
+
+func TestExperimentEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	e := experiment{members: 16, size: gib}
+	err := e.with(func(c *groups.Cluster) error {
+		g, err := e.form(ctx, c)
+		check(t, err)
+		cancel()
+		g.Send(e.size)
+		before := c.Fabric.Events()
+		err = until(ctx, c, g.Done)
+		if n := c.Fabric.Events() - before; n > lookEvery {
+			t.Errorf("it ended after %d events", n)
+		}
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 // Drawing is what this package draws: a Chart, Bars or Steps.
@@ -22,6 +24,7 @@ type canvas struct {
 	body          bytes.Buffer
 	title         string
 	width, height float64
+	narrowest     float64 // how narrow it may become on a page, which then has to scroll
 }
 
 // WriteAll draws several drawings below each other, as one SVG file.
@@ -39,6 +42,7 @@ func WriteAll(w io.Writer, drawings ...Drawing) error {
 		all.body.Write(c.body.Bytes())
 		all.body.WriteString("</svg>\n")
 		all.width, all.height = max(all.width, c.width), all.height+c.height
+		all.narrowest = max(all.narrowest, c.narrowest)
 		all.title = strings.TrimPrefix(all.title+"; "+c.title, "; ")
 	}
 	return all.write(w)
@@ -57,8 +61,8 @@ func writeSVG(w io.Writer, d Drawing) error {
 // natural size, and a page may say otherwise: the viewBox makes everything scale.
 func (c *canvas) write(w io.Writer) error {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" class="weft-plot" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`,
-		num(c.width), num(c.height), num(c.width), num(c.height), escape(c.title))
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" class="weft-plot" viewBox="0 0 %s %s" width="%s" height="%s" style="min-width:%spx" role="img" aria-label="%s">`,
+		num(c.width), num(c.height), num(c.width), num(c.height), num(c.narrowest), escape(c.title))
 	fmt.Fprintf(&out, "\n<style>\n%s</style>\n"+`<rect class="paper" width="100%%" height="100%%"/>`+"\n", style)
 	out.Write(c.body.Bytes())
 	out.WriteString("</svg>\n")
@@ -106,7 +110,7 @@ func (c *canvas) valued(x, y float64, value, name string) {
 // heading writes the title in as many lines as it takes, and returns where what follows may begin.
 func (c *canvas) heading(title string) (y float64) {
 	c.title, y = title, 8
-	for _, line := range wrap(title, int((c.width-2*edge)/9)) {
+	for _, line := range printable.Wrap(title, int((c.width-2*edge)/9)) {
 		y += 20
 		c.text("title", edge, y, line)
 	}
@@ -128,24 +132,3 @@ func escape(text string) string {
 
 // textWidth is about how wide words are at 13 pixels: fonts differ, so it is rather too much.
 func textWidth(words string) float64 { return 7.4 * float64(len([]rune(words))) }
-
-// wrap cuts text into lines of at most so many runes, between words where it can.
-func wrap(text string, columns int) (lines []string) {
-	line := []rune{}
-	for _, word := range strings.Fields(text) {
-		next := []rune(word)
-		if len(line) > 0 && len(line)+1+len(next) > columns {
-			lines, line = append(lines, string(line)), nil
-		}
-		if len(line) > 0 {
-			line = append(line, ' ')
-		}
-		for line = append(line, next...); len(line) > columns; line = line[columns:] {
-			lines = append(lines, string(line[:columns]))
-		}
-	}
-	if len(line) > 0 {
-		lines = append(lines, string(line))
-	}
-	return lines
-}
