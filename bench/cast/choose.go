@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/rdmc/schedule"
@@ -18,6 +17,8 @@ type Choice struct {
 	Block     int       `json:"block"`
 	Stripes   int       `json:"stripes"`
 	Credits   int       `json:"credits"`
+	// Pace is for the simulator, where a block takes the same time every time.
+	Pace time.Duration `json:"pace_ns,omitempty"`
 }
 
 // Chosen is why what a job left open was chosen.
@@ -39,7 +40,7 @@ func (j *Job) undecided() bool { return j.Auto || j.Block == 0 || j.Stripes == 0
 
 // take completes a job by a choice, and says what is wrong with it. An algorithm that knows no racks does without them.
 func (j *Job) take(c Choice) error {
-	j.Auto, j.Algorithm, j.Block, j.Stripes, j.Credits = false, c.Algorithm, c.Block, c.Stripes, c.Credits
+	j.Auto, j.Algorithm, j.Block, j.Stripes, j.Credits, j.Pace = false, c.Algorithm, c.Block, c.Stripes, c.Credits, c.Pace
 	if !j.Algorithm.Racks() {
 		j.Racks = nil
 	}
@@ -49,31 +50,57 @@ func (j *Job) take(c Choice) error {
 	return j.Validate()
 }
 
-// choose finds the best choice for what a job leaves open, by the cost model of package tune.
+// good is how much longer a choice may take, by the model, than the best one and still be as good. The model sees links, and
+// not the work of hosts, which is less with fewer blocks.
+const good = 1.02
+
+// choose finds the best choice for what a job leaves open, by the cost model of package tune: of the good ones, one of those
+// with the largest blocks.
 func (j *Job) choose(n tune.Network) (best tune.Choice, err error) {
-	group := tune.Group{Members: len(j.Members), Size: j.Size, Racks: j.rackOf()}
-	if j.Auto && j.Block == 0 && j.Stripes == 0 && j.Credits == 0 {
-		return tune.Choose(group, n)
+	all, least := j.candidates(n.MaxBlock), time.Duration(math.MaxInt64)
+	for i := range all {
+		all[i].Predicted = tune.Predict(j.tuned(), n, all[i])
+		least = min(least, all[i].Predicted)
 	}
-	best.Predicted = math.MaxInt64
-	for _, c := range j.candidates(n.MaxBlock) {
-		if c.Predicted = tune.Predict(group, n, c); c.Predicted < best.Predicted {
+	if least == math.MaxInt64 {
+		return best, errors.New("no algorithm can do this job")
+	}
+	for _, c := range all {
+		better := c.Block > best.Block || c.Block == best.Block && c.Predicted < best.Predicted
+		if better && float64(c.Predicted) <= good*float64(least) {
 			best = c
 		}
-	}
-	if best.Block == 0 {
-		return best, errors.New("no algorithm can do this job")
 	}
 	return best, nil
 }
 
+// choosePaced finds it for a network that behaves as the model does, down to the pace of its blocks.
+func (j *Job) choosePaced(n tune.Network) (tune.Choice, error) {
+	if j.Block != 0 || j.Stripes != 0 || j.Credits != 0 {
+		return j.choose(n)
+	}
+	return tune.Choose(j.tuned(), n, j.algorithms()...)
+}
+
+// tuned is the group, as the model sees it.
+func (j *Job) tuned() tune.Group {
+	return tune.Group{Members: len(j.Members), Size: j.Size, Racks: j.rackOf()}
+}
+
+// algorithms are those to choose from. The others are never better than Pipeline.
+func (j *Job) algorithms() []schedule.Algorithm {
+	switch {
+	case !j.Auto:
+		return []schedule.Algorithm{j.Algorithm.Algorithm}
+	case len(j.Racks) > 0:
+		return []schedule.Algorithm{schedule.Pipeline, schedule.Circulant, schedule.Chain, schedule.RackPipeline, schedule.RackChain, schedule.RackStripes}
+	}
+	return []schedule.Algorithm{schedule.Pipeline, schedule.Circulant, schedule.Chain}
+}
+
 // candidates are the choices that leave alone what the job says.
 func (j *Job) candidates(mostBlock int) (all []tune.Choice) {
-	algorithms := []schedule.Algorithm{j.Algorithm.Algorithm}
-	if j.Auto {
-		algorithms = slices.DeleteFunc(schedule.Algorithms(), func(a schedule.Algorithm) bool { return a.Racks() != (len(j.Racks) > 0) })
-	}
-	for _, algorithm := range algorithms {
+	for _, algorithm := range j.algorithms() {
 		for _, block := range j.blocks(mostBlock) {
 			for _, stripes := range orElse(j.Stripes, 1, 2) {
 				for _, credits := range orElse(j.Credits, AutoCredits(stripes)) {
@@ -146,7 +173,7 @@ func (j *Job) decide(lane string, l Links) (Choice, *Chosen, error) {
 	if slow && j.Stripes == 0 {
 		c.Stripes, c.Credits = 1, orElse(j.Credits, AutoCredits(1))[0]
 	}
-	return Choice{Algorithm{c.Algorithm}, c.Block, c.Stripes, c.Credits}, &Chosen{Links: l, Predicted: c.Predicted.Seconds()}, nil
+	return Choice{Algorithm: Algorithm{c.Algorithm}, Block: c.Block, Stripes: c.Stripes, Credits: c.Credits}, &Chosen{Links: l, Predicted: c.Predicted.Seconds()}, nil
 }
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * 1e9) }

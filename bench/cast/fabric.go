@@ -121,12 +121,12 @@ func (f *Fabric) complete(job *Job) (*Job, *Chosen, error) {
 	}
 	own := *job
 	n := tune.Network{Rate: job.Rate, Latency: f.OneWay(), Message: time.Duration(f.config(job).Costs.Gap), Uplink: f.Uplink}
-	c, err := own.choose(n)
+	c, err := own.choosePaced(n)
 	if err != nil {
 		return nil, nil, fmt.Errorf("nothing can be chosen: %w", err)
 	}
 	chosen := &Chosen{Links: Links{Rate: n.Rate, Latency: n.Latency.Seconds(), Message: n.Message.Seconds()}, Predicted: c.Predicted.Seconds()}
-	return &own, chosen, own.take(Choice{Algorithm{c.Algorithm}, c.Block, c.Stripes, c.Credits})
+	return &own, chosen, own.take(Choice{Algorithm{c.Algorithm}, c.Block, c.Stripes, c.Credits, c.Pace})
 }
 
 // config is the simulator's.

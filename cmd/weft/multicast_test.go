@@ -111,7 +111,7 @@ func narrow(t *testing.T, out string) {
 }
 
 func TestMulticastSpeaksJSON(t *testing.T) {
-	status, out, errs := weft(strings.Fields("multicast --local 3 --provider sim --size 100kB --repeat 2 --json --quiet")...)
+	status, out, errs := weft(strings.Fields("multicast --local 3 --provider sim --size 100kB --stripes 1 --repeat 2 --json --quiet")...)
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d, %s", status, errs)
 	}
