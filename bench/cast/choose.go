@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/bits"
 	"time"
 
 	"github.com/weft-fabric/weft/rdmc/schedule"
@@ -137,12 +136,15 @@ func (j *Job) blocks(most int) (all []int) {
 	return orElse(j.Block, all...)
 }
 
+// laneTCP is the name of the lane whose blocks wait for each other.
+const laneTCP = "tcp"
+
 // What limits a chosen block.
 const (
 	largeBlock = 1 << 20                 // the best for large messages (RDMC, figure 6)
 	tcpBlock   = 2 << 20                 // over TCP within a host, where the next block often means another process on the core
 	blockTime  = 1400 * time.Microsecond // that a block takes on its link, at most, over TCP
-	slowBlock  = time.Millisecond        // from then on the latency of a block does not show beside its time, over TCP
+	blockUnit  = 4 << 10
 )
 
 // mostBlock is how large a chosen block may be. On TCP a send that is under way fills a queue in front of the link, and
@@ -153,25 +155,29 @@ func mostBlock(lane string, rate float64) int {
 	if lane != laneTCP {
 		return largeBlock
 	}
-	bytes := min(max(rate/8*blockTime.Seconds(), 4<<10), tcpBlock)
-	return 1 << (bits.Len64(uint64(bytes)) - 1)
+	return max(int(min(rate/8*blockTime.Seconds(), tcpBlock)), blockUnit) / blockUnit * blockUnit
 }
 
-// laneTCP is the name of the lane whose blocks wait for each other.
-const laneTCP = "tcp"
+// slowLinks fixes what is best on links so slow that the largest block is less than large, over TCP: just that block, and one
+// stripe. The kernel's queues hide the latency there. At 200 Mbit/s 8 members took 1.085 × size ÷ rate for 64 MiB with one
+// stripe and 1.108 with two; 16 members took 0.39 s for 8 MiB so, 0.41 with two stripes of 16 KiB, and 0.63 with one of these.
+func (j *Job) slowLinks(n *tune.Network) {
+	if n.MaxBlock >= largeBlock {
+		return
+	}
+	n.Latency = 0
+	j.Stripes = orElse(j.Stripes, 1)[0]
+	j.Block = orElse(j.Block, n.MaxBlock)[0]
+}
 
-// decide chooses for links that are joined by a lane. On TCP one stripe is enough where links are so slow that a block takes
-// long: at 200 Mbit/s, with 1.3 ms for a block of 32 KiB, 8 members took 1.085 × size ÷ rate with one stripe and 1.108 with
-// two (medians of four runs, 64 MiB).
+// decide chooses for links that are joined by a lane.
 func (j *Job) decide(lane string, l Links) (Choice, *Chosen, error) {
 	n := tune.Network{Rate: l.Rate, Latency: duration(l.Latency), Message: duration(l.Message), MaxBlock: mostBlock(lane, l.Rate)}
-	c, err := j.choose(n)
+	open := *j
+	open.slowLinks(&n)
+	c, err := open.choose(n)
 	if err != nil {
 		return Choice{}, nil, err
-	}
-	slow := lane == laneTCP && c.Block < largeBlock && float64(c.Block)*8/l.Rate >= slowBlock.Seconds()
-	if slow && j.Stripes == 0 {
-		c.Stripes, c.Credits = 1, orElse(j.Credits, AutoCredits(1))[0]
 	}
 	return Choice{Algorithm: Algorithm{c.Algorithm}, Block: c.Block, Stripes: c.Stripes, Credits: c.Credits}, &Chosen{Links: l, Predicted: c.Predicted.Seconds()}, nil
 }

@@ -86,7 +86,7 @@ func TestMulticastSimulated(t *testing.T) {
 		{"--local 8", "8 members, simulated, 100 Gbit/s, timed by the virtual clock\n256 MB in "},
 		{"--local 8 --size 64GB --block 64MiB", "phantom memory"},
 		{"--local 100 --rate 40gbit --size 1MB --algorithm circulant --stripes 1 --block 64KiB", "22 steps, at best 22"},
-		{"--local 16 --racks 4,4,8 --algorithm rack-pipeline --size 10MB", "16 members, simulated"},
+		{"--local 16 --racks 4,4,8 --algorithm rack-pipeline --size 10MB --block 1MiB", "16 members, simulated"},
 		{"--local 8 --size 10MB --offload --repeat 2", "median"},
 		{"--local 3 --size 1MB -v", "member 2 (node2)"},
 		{"--local 9 --size 1MB --algorithm auto", "chosen for 12.5 GB/s, latency "},
