@@ -53,8 +53,8 @@ func (j *Job) take(c Choice) error {
 // not the work of hosts, which is less with fewer blocks.
 const good = 1.02
 
-// choose finds the best choice for what a job leaves open, by the cost model of package tune: of the good ones, one of those
-// with the largest blocks.
+// choose finds the best choice for what a job leaves open, by the cost model of package tune: of the good ones the first of
+// those with the largest blocks.
 func (j *Job) choose(n tune.Network) (best tune.Choice, err error) {
 	all, least := j.candidates(n.MaxBlock), time.Duration(math.MaxInt64)
 	for i := range all {
@@ -65,8 +65,7 @@ func (j *Job) choose(n tune.Network) (best tune.Choice, err error) {
 		return best, errors.New("no algorithm can do this job")
 	}
 	for _, c := range all {
-		better := c.Block > best.Block || c.Block == best.Block && c.Predicted < best.Predicted
-		if better && float64(c.Predicted) <= good*float64(least) {
+		if c.Block > best.Block && float64(c.Predicted) <= good*float64(least) {
 			best = c
 		}
 	}
@@ -86,7 +85,8 @@ func (j *Job) tuned() tune.Group {
 	return tune.Group{Members: len(j.Members), Size: j.Size, Racks: j.rackOf()}
 }
 
-// algorithms are those to choose from. The others are never better than Pipeline.
+// algorithms are those to choose from, the best first: a chain is often as fast, but its members finish one after the other,
+// and one slow link slows it most. Those that are missing are never better than Pipeline.
 func (j *Job) algorithms() []schedule.Algorithm {
 	switch {
 	case !j.Auto:
@@ -101,7 +101,7 @@ func (j *Job) algorithms() []schedule.Algorithm {
 func (j *Job) candidates(mostBlock int) (all []tune.Choice) {
 	for _, algorithm := range j.algorithms() {
 		for _, block := range j.blocks(mostBlock) {
-			for _, stripes := range orElse(j.Stripes, 1, 2) {
+			for _, stripes := range orElse(j.Stripes, 2, 1) {
 				for _, credits := range orElse(j.Credits, AutoCredits(stripes)) {
 					all = append(all, tune.Choice{Algorithm: algorithm, Block: block, Stripes: stripes, Credits: credits})
 				}
@@ -167,7 +167,8 @@ func (j *Job) slowLinks(n *tune.Network) {
 	}
 	n.Latency = 0
 	j.Stripes = orElse(j.Stripes, 1)[0]
-	j.Block = orElse(j.Block, n.MaxBlock)[0]
+	whole := (min(j.Size, tcpBlock) + blockUnit - 1) / blockUnit * blockUnit
+	j.Block = orElse(j.Block, min(n.MaxBlock, max(int(whole), blockUnit)))[0]
 }
 
 // decide chooses for links that are joined by a lane.
