@@ -25,6 +25,7 @@ type simulation struct {
 	job      *Job
 	shape    Fabric
 	fabric   *sim.Fabric
+	racks    []int // as the algorithm knows them
 	crossing crossing
 	devices  []*verbs.Device
 	nodes    []*node
@@ -49,7 +50,7 @@ func Simulate(ctx context.Context, job *Job, shape Fabric, watch Watch) (report 
 	if err != nil {
 		return nil, err
 	}
-	s := &simulation{ctx: ctx, job: job, shape: shape, began: time.Now()}
+	s := &simulation{ctx: ctx, job: job, shape: shape, racks: job.rackOf(), began: time.Now()}
 	if err := s.build(); err != nil {
 		return nil, err
 	}
@@ -100,6 +101,9 @@ func (s *simulation) form() error {
 		if len(racks) > 0 {
 			config.Rack = racks[rank]
 		}
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		if err := s.addNode(rank, config); err != nil {
 			return fmt.Errorf("member %d: %w", rank, err)
 		}
@@ -112,6 +116,9 @@ func (s *simulation) form() error {
 
 func (s *simulation) connect() error {
 	for rank, n := range s.nodes {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		for _, peer := range n.groups[multicast].Peers() {
 			if err := n.groups[multicast].Connect(peer, s.nodes[peer].groups[multicast].Addresses(rank)); err != nil {
 				return fmt.Errorf("member %d: %w", rank, err)
@@ -156,6 +163,7 @@ func (s *simulation) addNode(rank int, config sim.NodeConfig) error {
 		s.ended++
 		s.broken = s.broken || len(n.failed) > 0
 	}
+	n.shapes[multicast].Racks = s.racks // one list for thousands of members
 	group := n.configs()[multicast]
 	group.Ready = func() { s.ready++ }
 	made, err := rdmc.New(n.loop, n.domain, group)

@@ -13,7 +13,7 @@ func waitComparisons() []comparison {
 			of: by(hybrid, large), with: waitingBy(polling), value: rate, bound: 0.85},
 		{text: "100 MB: sleeping costs little rate (section 5.2.3): at least 0.8 × the hybrid's",
 			of: by(sleeping, large), with: waitingBy(hybrid), value: rate, bound: 0.8},
-		{text: "10 KB: sleeping costs more: at least 0.5 × the hybrid's rate",
+		{text: "10 KB: sleeping still has at least 0.5 × the hybrid's rate",
 			of: by(sleeping, small), with: waitingBy(hybrid), value: rate, bound: 0.5},
 		{text: "100 MB on limited links: sleeping members need much less of the processors than polling ones (section 5.2.3): at most 0.5 ×",
 			of: onLinks(by(sleeping, large)), with: waitingBy(polling), value: processors, bound: 0.5, atMost: true},

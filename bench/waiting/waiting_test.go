@@ -98,7 +98,7 @@ func TestClaims(t *testing.T) {
 	}{
 		{1, 0.3, nil},
 		{0.7, 0.3, []string{"100 MB: sleeping costs little"}},
-		{0.4, 0.3, []string{"100 MB: sleeping costs little", "10 KB: sleeping costs more"}},
+		{0.4, 0.3, []string{"100 MB: sleeping costs little", "10 KB: sleeping still"}},
 		{1, 0.6, []string{"100 MB on limited links: sleeping"}},
 		{1, 1.2, []string{"100 MB on limited links: sleeping", "100 MB within a host: sleeping"}},
 	} {

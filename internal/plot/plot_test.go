@@ -166,6 +166,7 @@ func TestRefused(t *testing.T) {
 		"schedule \"\": there is nothing":                                &Steps{},
 		"65 members, 5 steps and 21 transfers are too many":              steps(func(s *Steps) { s.Members = make([]string, 65) }),
 		"step 1: from 0 to 8, block 1: there are 8 members":              steps(func(s *Steps) { s.Steps[1][0].To = 8 }),
+		"step 0: from 0 to 1, block 3: there are 8 members and 3 blocks": steps(func(s *Steps) { s.Steps[0][0].Block = 3 }),
 		"step 0: from 0 to 1, block -1":                                  steps(func(s *Steps) { s.Steps[0][0].Block = -1 }),
 		"step 0: from 1 to 1":                                            steps(func(s *Steps) { s.Steps[0][0].From = 1 }),
 		"racks of 1 members are known, and there are 8":                  steps(func(s *Steps) { s.Racks = []int{0} }),
