@@ -51,12 +51,12 @@ func Simulate(ctx context.Context, job *Job, watch Watch) (report *Report, err e
 	watch.formed(report)
 	for run := range job.runs() {
 		watch.begin(run, job.runs(), func() int { return int(s.advance.Load()) })
-		times, err := s.run(run)
+		took, err := s.run(run)
 		report.Events = s.fabric.Events()
 		if err != nil {
 			return report, err
 		}
-		watch.ran(report, report.add(times, job.Runs > 1 && run == 0))
+		watch.ran(report, report.add(took, job.Runs > 1 && run == 0))
 	}
 	return report, nil
 }
@@ -143,8 +143,8 @@ func (s *simulation) failure() error {
 	return nil
 }
 
-// run sends one message, and returns when each member was done.
-func (s *simulation) run(run int) ([]time.Duration, error) {
+// run sends one message, and returns what it took of each member.
+func (s *simulation) run(run int) ([]cost, error) {
 	root := s.nodes[0]
 	if err := root.fill(run); err != nil {
 		return nil, err
@@ -158,15 +158,15 @@ func (s *simulation) run(run int) ([]time.Duration, error) {
 	if err := s.runUntil(func() bool { return s.ended == len(s.nodes) || failed != nil }); err != nil || failed != nil {
 		return nil, errors.Join(failed, err)
 	}
-	times := make([]time.Duration, len(s.nodes))
+	took := make([]cost, len(s.nodes))
 	for rank, n := range s.nodes {
 		c := <-n.completed
-		times[rank] = time.Duration(c.at - start)
+		took[rank].time = time.Duration(c.at - start)
 		if err := errors.Join(n.check(c, run), n.loop.Do(c.release)); err != nil {
 			return nil, fmt.Errorf("member %d: %w", rank, err)
 		}
 	}
-	return times, nil
+	return took, nil
 }
 
 func (s *simulation) close() (err error) {
