@@ -122,12 +122,12 @@ func TestUCXRuns(t *testing.T) {
 }
 
 func TestBcastTimes(t *testing.T) {
-	got, err := bcastTimes("a warning\ntook 2000000000\ntook 1500000000\n", 2)
+	got, err := BcastTimes("a warning\ntook 2000000000 ns\ntook 1500000000 ns\n", 2)
 	if want := []float64{2, 1.5}; err != nil || !slices.Equal(got, want) {
 		t.Errorf("%v, %v; want %v", got, err, want)
 	}
-	for _, bad := range []string{"", "took 1\n", "took 1\ntook x\n", "took 1\ntook 2\ntook 3\n"} {
-		if _, err := bcastTimes(bad, 2); err == nil {
+	for _, bad := range []string{"", "took 1 ns\n", "took 1 ns\ntook x ns\n", "took 1 ns\ntook 2 ns\ntook 3 ns\n"} {
+		if _, err := BcastTimes(bad, 2); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
 	}
