@@ -20,7 +20,16 @@ type Report struct {
 	Results    []Run    `json:"results"` // with the one that warmed up
 	Median     *Run     `json:"median,omitempty"`
 	Spread     *Spread  `json:"spread,omitempty"`
-	Events     uint64   `json:"events,omitempty"` // of the simulator
+	Simulation
+}
+
+// Simulation is what only a simulated job has.
+type Simulation struct {
+	Fabric     *Fabric `json:"fabric,omitempty"`
+	CrossRack  int     `json:"cross_rack_blocks,omitempty"` // blocks that went from one rack to another, in one run
+	Events     uint64  `json:"events,omitempty"`            // of the simulator, in all runs
+	Wall       float64 `json:"wall_seconds,omitempty"`      // that the simulation took, in real time
+	PeakMemory uint64  `json:"peak_memory_bytes,omitempty"` // that the process had meanwhile
 }
 
 // The clocks.

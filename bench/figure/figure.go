@@ -1,10 +1,8 @@
 package figure
 
 import (
-	"fmt"
-	"io"
+	"slices"
 	"strings"
-	"text/tabwriter"
 
 	"github.com/weft-fabric/weft/internal/plot"
 )
@@ -24,42 +22,46 @@ type Table struct {
 
 // Figure is what one experiment shows.
 type Figure struct {
-	Name   string       `json:"name"`             // fig4a: letters, digits and hyphens
+	Name   string       `json:"name"`             // fig4a: small letters, digits and hyphens
 	Title  string       `json:"title"`            // one line
 	Source string       `json:"source,omitempty"` // "RDMC, section 5.2, figure 4a", or "measured on this machine"
 	Text   string       `json:"text,omitempty"`   // what was done, in a sentence or two: nodes, rate, sizes
 	Charts []plot.Chart `json:"charts,omitempty"`
 	Bars   []plot.Bars  `json:"bars,omitempty"`
+	Steps  []plot.Steps `json:"steps,omitempty"`
 	Table  *Table       `json:"table,omitempty"`
 	Claims []Claim      `json:"claims,omitempty"`
 }
 
 // Holds reports whether all claims hold.
 func (f *Figure) Holds() bool {
-	for _, c := range f.Claims {
-		if !c.Holds {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.Claims, func(c Claim) bool { return !c.Holds })
 }
 
-// Print prints the figure for a terminal: its title, its table, and each claim with its verdict.
-func (f *Figure) Print(w io.Writer) error {
-	fmt.Fprintf(w, "%s: %s\n", f.Name, f.Title)
-	if f.Table != nil {
-		table := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-		for _, row := range append([][]string{f.Table.Columns}, f.Table.Rows...) {
-			fmt.Fprintln(table, strings.Join(row, "\t")+"\t")
-		}
-		if err := table.Flush(); err != nil {
-			return err
-		}
+// titled is a drawing with the line that stands above it.
+type titled struct {
+	plot.Drawing
+	title string
+}
+
+// drawings are all that the figure has to draw.
+func (f *Figure) drawings() (all []titled) {
+	for i := range f.Charts {
+		all = append(all, titled{&f.Charts[i], f.Charts[i].Title})
 	}
-	for _, c := range f.Claims {
-		if _, err := fmt.Fprintf(w, "%v %s: %s\n", c.Holds, c.Text, c.Measured); err != nil {
-			return err
-		}
+	for i := range f.Bars {
+		all = append(all, titled{&f.Bars[i], f.Bars[i].Title})
 	}
-	return nil
+	for i := range f.Steps {
+		all = append(all, titled{&f.Steps[i], f.Steps[i].Title})
+	}
+	return all
+}
+
+// numeric reports whether a column of the table has numbers, each with a unit at most. They stand at the right.
+func (t *Table) numeric(column int) bool {
+	return len(t.Rows) > 0 && !slices.ContainsFunc(t.Rows, func(row []string) bool {
+		cell := row[column]
+		return cell != "" && cell != "–" && (!strings.ContainsRune("0123456789+-", rune(cell[0])) || len(strings.Fields(cell)) > 2)
+	})
 }

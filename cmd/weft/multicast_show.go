@@ -132,17 +132,7 @@ func cpuOf(run cast.Run, rank int) string {
 }
 
 // seconds prints a time that was measured.
-func seconds(s float64) string {
-	switch {
-	case s == 0:
-		return "0"
-	case s < 1e-3:
-		return units.Digits(s*1e6) + " µs"
-	case s < 1:
-		return units.Digits(s*1e3) + " ms"
-	}
-	return units.Digits(s) + " s"
-}
+func seconds(s float64) string { return units.Seconds(s) }
 
 // bytesPerSecond prints a rate that was measured.
 func bytesPerSecond(rate float64) string {

@@ -76,13 +76,13 @@ func (x *axis) name() string {
 // tick is what stands at a tick.
 func (x *axis) tick(v float64) string {
 	if x.Log {
-		return print(x.scales, v, 6)
+		return worded(x.scales, v, 6)
 	}
 	return plain(v/x.common().factor, 6)
 }
 
 // full is a value with its unit.
-func (x *axis) full(v float64) string { return print(x.scales, v, 4) }
+func (x *axis) full(v float64) string { return worded(x.scales, v, 4) }
 
 // widest is about how wide the widest tick is.
 func (x *axis) widest() (width float64) {

@@ -8,6 +8,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 // Drawing is what this package draws: a Chart, Bars or Steps.
@@ -53,12 +55,15 @@ func writeSVG(w io.Writer, d Drawing) error {
 	return c.write(w)
 }
 
+// legible is to what part of its size a drawing may shrink on a narrow page; then the page has to scroll.
+const legible = 0.75
+
 // write puts the elements into an SVG file. It has no XML declaration, so that it can stand within HTML, too. Width and height are its
 // natural size, and a page may say otherwise: the viewBox makes everything scale.
 func (c *canvas) write(w io.Writer) error {
 	var out bytes.Buffer
-	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" class="weft-plot" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s">`,
-		num(c.width), num(c.height), num(c.width), num(c.height), escape(c.title))
+	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" class="weft-plot" viewBox="0 0 %s %s" width="%s" height="%s" style="min-width:%spx" role="img" aria-label="%s">`,
+		num(c.width), num(c.height), num(c.width), num(c.height), num(c.width*legible), escape(c.title))
 	fmt.Fprintf(&out, "\n<style>\n%s</style>\n"+`<rect class="paper" width="100%%" height="100%%"/>`+"\n", style)
 	out.Write(c.body.Bytes())
 	out.WriteString("</svg>\n")
@@ -106,7 +111,7 @@ func (c *canvas) valued(x, y float64, value, name string) {
 // heading writes the title in as many lines as it takes, and returns where what follows may begin.
 func (c *canvas) heading(title string) (y float64) {
 	c.title, y = title, 8
-	for _, line := range wrap(title, int((c.width-2*edge)/9)) {
+	for _, line := range printable.Wrap(title, int((c.width-2*edge)/9)) {
 		y += 20
 		c.text("title", edge, y, line)
 	}
@@ -128,24 +133,3 @@ func escape(text string) string {
 
 // textWidth is about how wide words are at 13 pixels: fonts differ, so it is rather too much.
 func textWidth(words string) float64 { return 7.4 * float64(len([]rune(words))) }
-
-// wrap cuts text into lines of at most so many runes, between words where it can.
-func wrap(text string, columns int) (lines []string) {
-	line := []rune{}
-	for _, word := range strings.Fields(text) {
-		next := []rune(word)
-		if len(line) > 0 && len(line)+1+len(next) > columns {
-			lines, line = append(lines, string(line)), nil
-		}
-		if len(line) > 0 {
-			line = append(line, ' ')
-		}
-		for line = append(line, next...); len(line) > columns; line = line[columns:] {
-			lines = append(lines, string(line[:columns]))
-		}
-	}
-	if len(line) > 0 {
-		lines = append(lines, string(line))
-	}
-	return lines
-}

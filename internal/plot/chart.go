@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"io"
 	"slices"
+
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 // Point is one measurement.
@@ -128,7 +130,7 @@ func curve(s *Series) string {
 func (c *Chart) legendWidth() float64 {
 	width := 0.0
 	for _, s := range c.Series {
-		for _, line := range wrap(s.Name, legendColumns) {
+		for _, line := range printable.Wrap(s.Name, legendColumns) {
 			width = max(width, textWidth(line))
 		}
 	}
@@ -151,7 +153,7 @@ func (c *Chart) drawLegend(out *canvas, x, y *axis) {
 	var labels []*label
 	for i, s := range c.Series {
 		end := y.at(s.Points[len(s.Points)-1].Y)
-		labels = append(labels, &label{series: i, lines: wrap(s.Name, legendColumns), end: end, y: end})
+		labels = append(labels, &label{series: i, lines: printable.Wrap(s.Name, legendColumns), end: end, y: end})
 	}
 	bottom := spread(labels, y.to)
 	out.height = max(out.height, bottom+edge)

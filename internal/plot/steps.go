@@ -77,8 +77,9 @@ func (s *Steps) stage() *stage {
 	}
 	height := 36.0
 	if len(s.Members) > 16 {
-		height = 24
+		height, g.way = 24, 96
 	}
+	g.left = 72
 	for _, name := range s.Members {
 		g.left = max(g.left, 2*edge+textWidth(name))
 	}
@@ -86,8 +87,8 @@ func (s *Steps) stage() *stage {
 	g.top = g.out.heading(s.Title) + 44
 	y := g.top
 	for i := range s.Members {
-		if i > 0 && s.Racks != nil && s.Racks[i] != s.Racks[i-1] {
-			y += height / 2
+		if g.beginsRack(i) {
+			y += rackGap
 		}
 		g.rows = append(g.rows, y+height/2)
 		y += height
@@ -100,6 +101,15 @@ func (s *Steps) stage() *stage {
 	return g
 }
 
+// rackGap is the room above a rack, for its name.
+const rackGap = 20
+
+// beginsRack reports whether a member is the first of its rack in a row.
+func (g *stage) beginsRack(member int) bool {
+	racks := g.plan.Racks
+	return racks != nil && (member == 0 || racks[member] != racks[member-1])
+}
+
 // column is where the blocks stand after so many steps.
 func (g *stage) column(i int) float64 { return g.left + float64(i)*(g.strip+g.way) }
 
@@ -108,6 +118,9 @@ func (g *stage) drawRows() {
 	for i, name := range g.plan.Members {
 		g.out.line("grid", g.left, g.rows[i], g.column(len(g.plan.Steps)), g.rows[i])
 		g.out.text("strong right", g.left-10, g.rows[i]+4.5, name)
+		if g.beginsRack(i) {
+			g.out.text("muted small", edge, g.rows[i]-20, fmt.Sprint("rack ", g.plan.Racks[i]))
+		}
 	}
 	g.out.text("muted", edge, g.top-14, "member")
 	g.out.body.WriteByte('\n')

@@ -58,8 +58,8 @@ func isBinary(values []float64) bool {
 		!slices.ContainsFunc(values, func(v float64) bool { return !binary(v) })
 }
 
-// print prints a value in the unit's size that suits it, with so many digits unless it is a whole number.
-func print(scales []scale, value float64, digits int) string {
+// worded prints a value in the unit's size that suits it, with so many digits unless it is a whole number.
+func worded(scales []scale, value float64, digits int) string {
 	s := fit(scales, value)
 	if value == 0 {
 		return strings.TrimSpace("0 " + scales[len(scales)-1].name)
