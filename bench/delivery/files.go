@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 )
 
@@ -21,7 +22,10 @@ func (f *Field) furnish() (err error) {
 	if _, err := os.Stat(place); err != nil {
 		place = os.TempDir()
 	}
-	if f.folder, err = os.MkdirTemp(place, "weft-bench-"); err != nil {
+	for _, path := range orphans(place) {
+		_ = os.RemoveAll(path) // it only takes room
+	}
+	if f.folder, err = os.MkdirTemp(place, ownName+strconv.Itoa(os.Getpid())+"-"); err != nil {
 		return err
 	}
 	f.agent = filepath.Join(f.folder, "agent")

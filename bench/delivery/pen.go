@@ -19,8 +19,11 @@ type pen struct {
 	dir  *os.File
 }
 
+// ownName is what names of control groups and folders begin with, so that a later run can remove what this one may leave
+// behind if it is killed. The process that made them follows.
+const ownName = "weft-bench-"
+
 const (
-	penName   = "weft-bench-"    // and the process that made it
 	penEmpty  = 10 * time.Second // until everybody has ended
 	penGlance = 5 * time.Millisecond
 )
@@ -32,7 +35,7 @@ func newPen() (*pen, error) {
 		return nil, err
 	}
 	sweep(root)
-	path := filepath.Join(root, penName+strconv.Itoa(os.Getpid()))
+	path := filepath.Join(root, ownName+strconv.Itoa(os.Getpid()))
 	if err := os.Mkdir(path, 0o755); err != nil {
 		return nil, fmt.Errorf("make a control group: %w", err)
 	}
@@ -74,13 +77,22 @@ func findGroup(mounts, own string) (string, error) {
 
 // sweep ends what a run that was killed has left behind.
 func sweep(root string) {
-	old, _ := filepath.Glob(filepath.Join(root, penName+"*"))
-	for _, path := range old {
-		pid, err := strconv.Atoi(strings.TrimPrefix(filepath.Base(path), penName))
-		if err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
-			_ = (&pen{path: path}).clear() // who cannot be ended now is found by the look at the cores
+	for _, path := range orphans(root) {
+		_ = (&pen{path: path}).clear() // who cannot be ended now is found by the look at the cores
+	}
+}
+
+// orphans are what processes that are gone have left in a folder.
+func orphans(folder string) (paths []string) {
+	all, _ := filepath.Glob(filepath.Join(folder, ownName+"*"))
+	for _, path := range all {
+		owner, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), ownName), "-")
+		pid, err := strconv.Atoi(owner)
+		if err == nil && pid > 0 && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			paths = append(paths, path)
 		}
 	}
+	return paths
 }
 
 // hold has a command run in the pen.

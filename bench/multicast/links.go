@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -40,7 +41,7 @@ func (b *bench) linkStep(receivers int) planned {
 	if b.Quick {
 		bytes = probeBytes
 	}
-	s := contest.Step{Name: fmt.Sprintf("%d MiB to %d receivers, 200 Mbit/s links", bytes>>20, receivers), Watches: true}
+	s := contest.Step{Name: fmt.Sprintf("%d MiB to %d receivers", bytes>>20, receivers), Watches: true}
 	s.Run = func() (rows []contest.Result, err error) {
 		f, err := delivery.Open(receivers, linkRate)
 		if err != nil {
@@ -101,6 +102,10 @@ func (b *bench) rounds(f *delivery.Field, load delivery.Load, all []*entry) []*e
 // deliver takes one sample.
 func (b *bench) deliver(f *delivery.Field, load delivery.Load, e *entry, when string) {
 	s, err := f.Deliver(b.ctx, e.Contestant, load)
+	if b.ctx.Err() != nil {
+		e.failed = context.Cause(b.ctx)
+		return
+	}
 	if err != nil {
 		e.failed = err
 		b.pace.say(b.Said, "%d receivers, %s: %v", f.Receivers(), when, err)

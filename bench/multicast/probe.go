@@ -1,6 +1,7 @@
 package multicast
 
 import (
+	"context"
 	"fmt"
 	"slices"
 
@@ -16,6 +17,9 @@ var kinds = []delivery.Kind{delivery.KindMPI, delivery.KindUDPCast, delivery.Kin
 // probe has every setting of every peer deliver once, and returns the best of each kind.
 func (b *bench) probe(f *delivery.Field, load delivery.Load) (best []*entry, err error) {
 	tried := b.try(f, load, b.settings(f))
+	if b.ctx.Err() != nil {
+		return nil, context.Cause(b.ctx)
+	}
 	for _, kind := range kinds {
 		all := ofKind(tried, kind)
 		if len(all) == 0 {
@@ -29,7 +33,7 @@ func (b *bench) probe(f *delivery.Field, load delivery.Load) (best []*entry, err
 		best = append(best, &entry{Contestant: all[0].Contestant, failed: all[0].failed})
 	}
 	b.links.probed(f.Receivers(), load.Bytes, tried)
-	return best, b.ctx.Err()
+	return best, nil
 }
 
 // settings are those of the others that are worth a try.

@@ -81,6 +81,10 @@ func linkRows(where string, receivers int, all []*entry) (rows []contest.Result)
 		bounded := i < len(ours)
 		limit := func(bound float64) float64 { return map[bool]float64{true: bound}[bounded] }
 		what := fmt.Sprintf("%s, %s", where, e.Name)
+		if e.failed != nil {
+			rows = append(rows, contest.Result{What: what, Failed: e.failed.Error()})
+			continue
+		}
 		rows = append(rows, duel{what, one.Name, "s", limit(copyBound), seconds}.row(e, one), efficiencyRow(what, e, one, bounded))
 		if receivers == skewReceivers {
 			rows = append(rows, skewRow(what, e, bounded))
