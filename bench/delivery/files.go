@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -92,21 +91,21 @@ func sameFile(first, second string) error {
 		return err
 	}
 	defer func() { _ = b.Close() }()
-	return sameText(bufio.NewReaderSize(a, copyChunk), bufio.NewReaderSize(b, copyChunk))
+	return sameText(a, b)
 }
 
-func sameText(a, b *bufio.Reader) error {
-	for at := 0; ; {
-		x, endA := a.Peek(copyChunk)
-		y, endB := b.Peek(copyChunk)
-		if !bytes.Equal(x, y) {
+func sameText(a, b io.Reader) error {
+	x, y := make([]byte, copyChunk), make([]byte, copyChunk)
+	for at := 0; ; at += copyChunk {
+		n, endA := io.ReadFull(a, x)
+		m, endB := io.ReadFull(b, y)
+		if !bytes.Equal(x[:n], y[:m]) {
 			return fmt.Errorf("it differs within the %d bytes behind byte %d", copyChunk, at)
 		}
-		if endA != nil || endB != nil {
+		if err := errors.Join(endA, endB); errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 			return nil
+		} else if err != nil {
+			return err
 		}
-		at += len(x)
-		_, _ = a.Discard(len(x)) // it is there
-		_, _ = b.Discard(len(y))
 	}
 }
