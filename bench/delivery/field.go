@@ -102,7 +102,7 @@ func (f *Field) Deliver(ctx context.Context, c Contestant, load Load) (s Sample,
 	if d.pen, err = newPen(); err != nil {
 		return s, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, f.limit(load))
+	ctx, cancel := context.WithTimeout(ctx, f.limit(c, load))
 	defer func() { err = errors.Join(err, d.end(cancel)) }()
 	s, err = c.deliver(ctx, d)
 	s.Others = others
@@ -152,9 +152,14 @@ func (f *Field) best(bytes int) time.Duration {
 	return time.Duration(float64(bytes) * 8 / float64(f.rate) * float64(time.Second))
 }
 
-// limit is how long a delivery may take: the slowest sends one copy after the other.
-func (f *Field) limit(load Load) time.Duration {
-	return 20*time.Second + time.Duration(2*f.Receivers()*(load.Repeats+1))*f.best(load.Bytes)
+// limit is how long a delivery may take: its start, and several times what one copy takes. Plain copies are made by one host.
+func (f *Field) limit(c Contestant, load Load) time.Duration {
+	const start, patience = 30 * time.Second, 6
+	copies := patience
+	if c.Kind == KindTCP {
+		copies = 2 * f.Receivers()
+	}
+	return start + time.Duration(copies*(load.Repeats+1))*f.best(load.Bytes)
 }
 
 // plausible refuses a time in which the object cannot have passed the links. A little may: what a token bucket had saved.

@@ -21,9 +21,9 @@ const (
 	hostMembers = 4
 	repeats     = 5
 	quickWays   = 12               // that are tried with Quick
-	wayTime     = 45 * time.Second // for trying ways; who comes later was not fast elsewhere
+	wayTime     = 30 * time.Second // for trying ways; who comes later was not fast elsewhere
 	shortlist   = 4                // of ways that are tried again before one is chosen
-	hostTime    = 150 * time.Second
+	hostTime    = 100 * time.Second
 	weftLimit   = 3 * time.Minute
 )
 

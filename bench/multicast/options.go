@@ -30,6 +30,8 @@ type Options struct {
 	Rounds  int            // on links
 	Out     string         // file to keep the results in; the run that is there is printed for comparison
 	Plot    string         // file to draw them in: .svg or .html
+	JSON    bool           // print the record, and no table
+	Shown   io.Writer      // gets the record
 	Said    io.Writer      // hears how far it is
 }
 

@@ -2,7 +2,10 @@ package multicast
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/bench/figure"
@@ -28,24 +31,37 @@ func Run(ctx context.Context, o Options) (err error) {
 	if b.programs, b.noMPI = peers.NewMPI(); b.programs != nil {
 		defer func() { err = errors.Join(err, b.programs.Close()) }()
 	}
+	steps := b.steps()
+	if len(steps) == 0 {
+		return fmt.Errorf("--only %s matches nothing; there are %s", o.Only, strings.Join(b.names(), "; "))
+	}
 	b.versions()
-	if err := b.record.Take(ctx, o.Only, b.steps()); err != nil {
+	if err := b.record.Take(ctx, o.Only, steps); err != nil {
 		return err
 	}
 	b.record.Figures = b.links.figures()
 	return b.finish()
 }
 
-// steps are the rows, in their order.
-func (b *bench) steps() []contest.Step {
-	var all []planned
+// steps are those that were asked for.
+func (b *bench) steps() []contest.Step { return b.pace.plan(b.all(), b.Only) }
+
+// names are those of all steps.
+func (b *bench) names() (names []string) {
+	for _, s := range b.all() {
+		names = append(names, s.Name)
+	}
+	return names
+}
+
+// all are the steps, in the order of the table.
+func (b *bench) all() (all []planned) {
 	for _, receivers := range groupSizes {
 		all = append(all, b.linkStep(receivers))
 	}
 	all = append(all, b.smallStep())
 	all = append(all, b.hostSteps()...)
-	all = append(all, allocationStep())
-	return b.pace.plan(all, b.Only)
+	return append(all, allocationStep())
 }
 
 // versions takes down who takes part.
@@ -60,9 +76,17 @@ func (b *bench) versions() {
 	}
 }
 
+// show prints what was measured, for people or for programs.
+func (b *bench) show() error {
+	if b.JSON {
+		return json.NewEncoder(b.Shown).Encode(b.record)
+	}
+	return b.record.Print(b.Out)
+}
+
 // finish prints, keeps and draws what was measured.
 func (b *bench) finish() error {
-	if err := b.record.Print(b.Out); err != nil {
+	if err := b.show(); err != nil {
 		return err
 	}
 	var err error

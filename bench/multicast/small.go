@@ -16,7 +16,7 @@ const (
 	smallBound     = 0.8
 	chainBound     = 1.05
 	bestChains     = 3 // that take part in the rounds
-	smallTime      = 4 * time.Minute
+	smallTime      = 3 * time.Minute
 )
 
 // chainBlocks are the block sizes of chains that are tried.

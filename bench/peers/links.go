@@ -50,6 +50,6 @@ func tunedOnLinks(number int, name string, segment int) NamedBcast {
 
 // pipelined is the ring that MPICH has for broadcasts that do not block, which the others can be told to use.
 func pipelined(chunk int) []string {
-	return []string{fmt.Sprintf("ring, %d KiB", chunk>>10), "BCAST_INTRA_ALGORITHM=nb", "IBCAST_INTRA_ALGORITHM=gentran_ring",
+	return []string{fmt.Sprintf("ring, %d KiB", chunk>>10), "BCAST_INTRA_ALGORITHM=nb", "IBCAST_INTRA_ALGORITHM=tsp_ring",
 		"IBCAST_RING_CHUNK_SIZE=" + strconv.Itoa(chunk)}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"regexp"
 
 	"github.com/spf13/cobra"
@@ -13,6 +14,7 @@ import (
 func newBenchMulticast() *cobra.Command {
 	o := multicast.Options{Version: version}
 	var only string
+	var mute bool
 	cmd := &cobra.Command{
 		Use:   "multicast",
 		Short: "Measure weft multicast beside MPI, udpcast, BitTorrent and plain TCP",
@@ -39,7 +41,10 @@ down. Exit status 1 if a bound is missed or something could not be measured.`,
 			if o.Only, err = regexp.Compile("(?i)" + only); err != nil {
 				return usageError{fmt.Errorf("--only %q: %w", only, err)}
 			}
-			o.Partial, o.Said = only != "" || o.Quick, cmd.ErrOrStderr()
+			o.Partial, o.Shown, o.Said = only != "" || o.Quick, cmd.OutOrStdout(), cmd.ErrOrStderr()
+			if mute {
+				o.Said = io.Discard
+			}
 			if err := o.Validate(); err != nil {
 				return usageError{err}
 			}
@@ -53,6 +58,8 @@ down. Exit status 1 if a bound is missed or something could not be measured.`,
 	f.BoolVar(&o.Quick, "quick", false, "32 MiB, and few settings of the others; not kept")
 	f.IntVar(&o.Pairs, "pairs", 7, "`N` pairs that each contest on one host takes")
 	f.IntVar(&o.Rounds, "rounds", 5, "`N` rounds on links")
+	f.BoolVar(&o.JSON, "json", false, "print the record as one JSON object, not as a table")
+	f.BoolVarP(&mute, "quiet", "q", false, "do not say how far it is")
 	return cmd
 }
 
