@@ -23,7 +23,7 @@ ROCE         := qemu-system-x86 busybox-static kmod xz-utils iproute2 \
 ROCE_TIMEOUT ?= 15m
 
 .DEFAULT_GOAL := build
-.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-multicast bench-roce clean help
+.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-multicast bench-waiting bench-roce clean help
 
 build: ## build bin/weft, which needs only the C library
 	@scripts/need gcc gcc libc6-dev || echo "make: without a C compiler $(BIN) cannot load RDMA" >&2
@@ -76,6 +76,9 @@ PEERS := openmpi-bin libopenmpi-dev mpich libmpich-dev gcc libc6-dev udpcast ari
 bench-multicast: build ## measure weft multicast beside MPI, udpcast, BitTorrent and TCP, and record it (40 minutes, a quiet machine, root)
 	@scripts/need --all $(PEERS) || true # who is missing is a row that failed
 	$(BIN) bench multicast --out bench/results/multicast.json --plot bin/multicast.html
+
+bench-waiting: build ## measure what polling, sleeping and chains cost, and record it (5 minutes, a quiet machine, root)
+	$(BIN) bench waiting --out bench/results/waiting.json
 
 # The machine's files are gone with it, so it prints what is to be kept.
 bench-roce: build ## measure weft perf beside perftest on Soft-RoCE in a virtual machine, and record it (a quiet machine)

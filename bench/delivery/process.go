@@ -3,7 +3,6 @@ package delivery
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"os/exec"
 	"strings"
@@ -62,12 +61,20 @@ func (p *process) hear(ctx context.Context, word string, times int) error {
 		case <-more:
 		case <-p.ended:
 			if count, _ := p.said.count(word); count < times {
-				return errors.Join(fmt.Errorf("%s ended without a word of %q", p.name(), word), p.wait())
+				return p.endedEarly(word)
 			}
 		case <-ctx.Done():
 			return fmt.Errorf("%s has not said %q in time: %s", p.name(), word, p.said.tail())
 		}
 	}
+}
+
+// endedEarly is why a process never said a word.
+func (p *process) endedEarly(word string) error {
+	if err := p.wait(); err != nil {
+		return err
+	}
+	return fmt.Errorf("%s ended without a word of %q: %s", p.name(), word, p.said.tail())
 }
 
 // name is the program that was started on a host.
