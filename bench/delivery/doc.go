@@ -7,8 +7,9 @@
 //
 //   - Whole is the time from the start of the first process: with everything that a contestant does before it sends.
 //
-//   - CPU is what all its processes have used from their start until all receivers were done: making the object and
-//     checking it included. What the kernel does for the network on its own account (softirq) is not in it.
+//   - CPU is what its processes have used during the delivery, by their own account (weft, MPI); AllCPU is what all have
+//     used from their start to the end, with making the object and checking it. What the kernel does for the network on its
+//     own account (softirq) is in neither.
 //
 //     f, err := delivery.Open(7, "200mbit")
 //     …

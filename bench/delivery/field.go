@@ -58,7 +58,8 @@ type Load struct {
 type Sample struct {
 	Seconds float64 // from the first byte to the last one at the last receiver
 	Whole   float64 // from the start of the first process to the end of the delivery
-	CPU     float64 // seconds of all cores, for the whole
+	CPU     float64 // seconds of all cores during the delivery, if the contestant tells it; otherwise AllCPU
+	AllCPU  float64 // of all its processes from start to end: with making the object and looking at what arrived
 	Skew    float64 // between the first receiver's end and the last's, if the contestant tells it
 	Bound   float64 // of the schedule's best possible steps, how many for each block; of weft only
 	Others  float64 // cores that others kept busy when it began
@@ -112,8 +113,11 @@ func (f *Field) Deliver(ctx context.Context, c Contestant, load Load) (s Sample,
 	if s.Whole == 0 {
 		s.Whole = time.Since(d.began).Seconds()
 	}
-	if s.CPU, err = d.pen.cpu(); err != nil {
+	if s.AllCPU, err = d.pen.cpu(); err != nil {
 		return s, err
+	}
+	if s.CPU == 0 {
+		s.CPU = s.AllCPU
 	}
 	return s, f.plausible(c, load, s)
 }

@@ -40,14 +40,14 @@ func (d *Delivery) mpi(ctx context.Context, programs *peers.MPI, way peers.Bcast
 	if err != nil {
 		return Sample{}, err
 	}
-	if err := p.hear(ctx, "ns\n", d.Repeats); err != nil {
+	if err := p.hear(ctx, " ns\n", d.Repeats); err != nil {
 		return Sample{}, err
 	}
-	seconds, err := peers.BcastTimes(p.said.String(), d.Repeats)
+	seconds, cpu, err := peers.BcastTimes(p.said.String(), d.Repeats)
 	if err != nil {
 		return Sample{}, err
 	}
-	return Sample{Seconds: contest.Median(seconds)}, nil
+	return Sample{Seconds: contest.Median(seconds), CPU: contest.Median(cpu)}, nil
 }
 
 // launcher is how an implementation is told where the hosts are, that a command is run there by the agent, and that

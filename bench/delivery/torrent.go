@@ -52,22 +52,30 @@ func (d *Delivery) torrent(ctx context.Context, piece int) (s Sample, err error)
 		return s, err
 	}
 	m := startMeter(d.network)
-	var arrived []string
+	arrived, err := d.leech(ctx, object, description)
+	return d.metered(m, err, object, arrived)
+}
+
+// leech starts everybody who has nothing, and waits until all have everything, and share it.
+func (d *Delivery) leech(ctx context.Context, object, description string) (arrived []string, err error) {
 	var receivers []*process
-	for host := 1; host < d.network.Hosts() && err == nil; host++ {
-		var place string
-		var p *process
-		if place, err = d.place(host); err == nil {
-			p, err = d.aria(ctx, host, place, description)
+	for host := 1; host < d.network.Hosts(); host++ {
+		place, err := d.place(host)
+		if err != nil {
+			return nil, err
+		}
+		p, err := d.aria(ctx, host, place, description)
+		if err != nil {
+			return nil, err
 		}
 		arrived, receivers = append(arrived, filepath.Join(place, filepath.Base(object))), append(receivers, p)
 	}
 	for _, p := range receivers {
-		if err == nil {
-			err = p.hear(ctx, "SEED(", 1) // it has everything, and shares it
+		if err := p.hear(ctx, "SEED(", 1); err != nil {
+			return nil, err
 		}
 	}
-	return d.metered(m, err, object, arrived)
+	return arrived, nil
 }
 
 // describe makes the torrent.

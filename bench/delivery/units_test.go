@@ -120,8 +120,8 @@ func TestSameText(t *testing.T) {
 
 func TestParseReport(t *testing.T) {
 	const head = `{"provider":"shm","blocks":100,"bound_steps":102,"median":`
-	s, err := ParseReport([]byte(head+`{"seconds":0.5,"skew_seconds":0.1,"verified":true}}`), "shm")
-	if want := (Sample{Seconds: 0.5, Skew: 0.1, Bound: 1.02}); s != want || err != nil {
+	s, err := ParseReport([]byte(head+`{"seconds":0.5,"skew_seconds":0.1,"cpu_seconds":3,"verified":true}}`), "shm")
+	if want := (Sample{Seconds: 0.5, Skew: 0.1, CPU: 3, Bound: 1.02}); s != want || err != nil {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, bad := range []string{"", head + "null}", head + `{"seconds":0.5}}`, head + `{"seconds":0,"verified":true}}`,

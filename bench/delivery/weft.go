@@ -64,6 +64,7 @@ func ParseReport(text []byte, provider string) (s Sample, err error) {
 		Median   *struct {
 			Seconds  float64 `json:"seconds"`
 			Skew     float64 `json:"skew_seconds"`
+			CPU      float64 `json:"cpu_seconds"`
 			Verified bool    `json:"verified"`
 		} `json:"median"`
 	}
@@ -74,8 +75,8 @@ func ParseReport(text []byte, provider string) (s Sample, err error) {
 	switch {
 	case report.Provider != provider:
 		return s, fmt.Errorf("weft multicast went over %q, not %s", report.Provider, provider)
-	case m == nil || m.Seconds <= 0 || m.Skew < 0 || !m.Verified || report.Blocks < 1:
+	case m == nil || m.Seconds <= 0 || m.Skew < 0 || m.CPU < 0 || !m.Verified || report.Blocks < 1:
 		return s, errors.New("weft multicast has no result")
 	}
-	return Sample{Seconds: m.Seconds, Skew: m.Skew, Bound: report.Bound / report.Blocks}, nil
+	return Sample{Seconds: m.Seconds, Skew: m.Skew, CPU: m.CPU, Bound: report.Bound / report.Blocks}, nil
 }

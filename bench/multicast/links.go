@@ -116,5 +116,5 @@ func (b *bench) deliver(f *delivery.Field, load delivery.Load, e *entry, when st
 		return
 	}
 	e.samples = append(e.samples, s)
-	b.pace.say(b.Said, "%d receivers, %s: %s, %.3f s, with start-up %.2f s, CPU %.2f s", f.Receivers(), when, e.Name, s.Seconds, s.Whole, s.CPU)
+	b.pace.say(b.Said, "%d receivers, %s: %s, %.3f s, with start-up %.2f s, CPU %.2f of %.2f s", f.Receivers(), when, e.Name, s.Seconds, s.Whole, s.CPU, s.AllCPU)
 }

@@ -42,7 +42,7 @@ func (e *entry) numbers() []string {
 	if len(e.samples) == 0 {
 		return []string{"failed", "", ""}
 	}
-	return []string{fmt.Sprintf("%.3f s", e.seconds()), fmt.Sprintf("%.2f s", e.median(whole)), fmt.Sprintf("%.2f s", e.median(cpu))}
+	return []string{fmt.Sprintf("%.3f s", e.seconds()), fmt.Sprintf("%.2f s", e.median(whole)), fmt.Sprintf("%.2f s", e.median(allCPU))}
 }
 
 var numberColumns = []string{"time", "with start-up", "CPU"}
@@ -71,25 +71,30 @@ func (p *picture) large() *figure.Figure {
 		Text: "Each host has a link of its own, limited both ways. Medians of rounds in which everybody delivers once; of MPI, udpcast and " +
 			"BitTorrent the best setting. CPU is of all processes from start to end, without what the kernel does in softirqs.",
 		Table: &figure.Table{Columns: slices.Concat([]string{"group", "who", "÷ one copy"}, numberColumns)}}
-	times := plot.Bars{Title: "Time, as a multiple of one plain copy", Y: plot.Axis{Label: "× one copy", Unit: "ratio"}, Bound: copyBound}
-	processors := plot.Bars{Title: "Processor time of all processes", Y: plot.Axis{Label: "CPU", Unit: "s"}}
-	for i, name := range p.names() {
-		times.Series = append(times.Series, plot.BarSeries{Name: name})
-		processors.Series = append(processors.Series, plot.BarSeries{Name: name})
-		for _, g := range p.groups {
-			e := g.entries[i]
-			times.Series[i].Values = append(times.Series[i].Values, g.relative(e))
-			processors.Series[i].Values = append(processors.Series[i].Values, e.median(cpu))
-		}
-	}
 	for _, g := range p.groups {
-		times.Groups, processors.Groups = append(times.Groups, g.name), append(processors.Groups, g.name)
 		for _, e := range g.entries {
 			f.Table.Rows = append(f.Table.Rows, slices.Concat([]string{g.name, e.Name, fmt.Sprintf("%.3f", g.relative(e))}, e.numbers()))
 		}
 	}
+	times := plot.Bars{Title: "Time, as a multiple of one plain copy", Y: plot.Axis{Label: "× one copy", Unit: "ratio"}, Bound: copyBound}
+	processors := plot.Bars{Title: "Processor time of all processes", Y: plot.Axis{Label: "CPU", Unit: "s"}}
+	p.draw(&times, pictureGroup.relative)
+	p.draw(&processors, func(_ pictureGroup, e *entry) float64 { return e.median(allCPU) })
 	f.Bars = []plot.Bars{times, processors}
 	return f
+}
+
+// draw adds a bar for each entry of each group.
+func (p *picture) draw(bars *plot.Bars, value func(pictureGroup, *entry) float64) {
+	for _, name := range p.names() {
+		bars.Series = append(bars.Series, plot.BarSeries{Name: name})
+	}
+	for _, g := range p.groups {
+		bars.Groups = append(bars.Groups, g.name)
+		for i, e := range g.entries {
+			bars.Series[i].Values = append(bars.Series[i].Values, value(g, e))
+		}
+	}
 }
 
 // names are those of the bars: of the others their kind, because in each group another setting may be the best.

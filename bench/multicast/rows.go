@@ -35,6 +35,7 @@ func (e *entry) median(of func(delivery.Sample) float64) float64 {
 func seconds(s delivery.Sample) float64 { return s.Seconds }
 func whole(s delivery.Sample) float64   { return s.Whole }
 func cpu(s delivery.Sample) float64     { return s.CPU }
+func allCPU(s delivery.Sample) float64  { return s.AllCPU }
 
 // duel is a row: one of ours against one of the others, by one measure.
 type duel struct {
@@ -104,7 +105,8 @@ func peerRows(what string, e, p *entry) []contest.Result {
 	best := "the best of " + string(p.Kind)
 	rows := []contest.Result{duel{what, best, "s", peerBound, seconds}.row(e, p)}
 	if p.Kind == delivery.KindMPI {
-		return append(rows, duel{what + ": CPU", best, "s", cpuBound, cpu}.row(e, p))
+		return append(rows, duel{what + ": CPU", best, "s", cpuBound, cpu}.row(e, p),
+			duel{what + ": CPU from start to end", best, "s", 0, allCPU}.row(e, p))
 	}
 	return append(rows, duel{what + ": with start-up", best, "s", 0, whole}.row(e, p))
 }

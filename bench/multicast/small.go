@@ -3,6 +3,7 @@ package multicast
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/bench/contest"
@@ -13,6 +14,7 @@ import (
 const (
 	smallBytes     = 8 << 20
 	smallReceivers = 15
+	smallRepeats   = 3 // in the same processes
 	smallBound     = 0.8
 	chainBound     = 1.05
 	bestChains     = 3 // that take part in the rounds
@@ -31,26 +33,33 @@ func (b *bench) smallStep() planned {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
-		mpi, chains := b.smallProbe(f)
-		weft := weftEntries()[1 : 1+len(ours)]
-		parallel := &entry{Contestant: delivery.ParallelCopies()}
-		all := append(append(weft, mpi, parallel), chains...)
-		b.rounds(f, delivery.Load{Bytes: smallBytes, Repeats: 3}, all)
-		sortByTime(chains)
-		for _, e := range weft {
-			what := fmt.Sprintf("%s, %s", s.Name, e.Name)
-			if e.failed != nil {
-				rows = append(rows, contest.Result{What: what, Failed: e.failed.Error()})
-				continue
-			}
-			rows = append(rows, duel{what, "the best of MPI", "s", smallBound, seconds}.row(e, mpi),
-				duel{what, parallel.Name, "s", smallBound, seconds}.row(e, parallel),
-				duel{what, "the best chain", "s", chainBound, seconds}.row(e, chains[0]))
-		}
-		b.links.addSmall(all)
-		return rows, b.ctx.Err()
+		return b.small(f, s.Name), b.ctx.Err()
 	}
 	return planned{s, smallTime}
+}
+
+func (b *bench) small(f *delivery.Field, where string) (rows []contest.Result) {
+	mpi, chains := b.smallProbe(f)
+	if len(chains) == 0 {
+		return nil // interrupted
+	}
+	weft := weftEntries()[1 : 1+len(ours)]
+	parallel := &entry{Contestant: delivery.ParallelCopies()}
+	all := slices.Concat(weft, []*entry{mpi, parallel}, chains)
+	b.rounds(f, delivery.Load{Bytes: smallBytes, Repeats: smallRepeats}, all)
+	b.links.addSmall(all)
+	sortByTime(chains)
+	for _, e := range weft {
+		what := fmt.Sprintf("%s, %s", where, e.Name)
+		if e.failed != nil {
+			rows = append(rows, contest.Result{What: what, Failed: e.failed.Error()})
+			continue
+		}
+		rows = append(rows, duel{what, "the best of MPI", "s", smallBound, seconds}.row(e, mpi),
+			duel{what, parallel.Name, "s", smallBound, seconds}.row(e, parallel),
+			duel{what, "the best chain", "s", chainBound, seconds}.row(e, chains[0]))
+	}
+	return rows
 }
 
 // smallProbe finds the best way of MPI, and the best chains.

@@ -114,7 +114,8 @@ func (m *MPI) Times(b Bcast, ranks, bytes, repeats int) ([]float64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", b, err, said)
 	}
-	return BcastTimes(string(said), repeats)
+	seconds, _, err := BcastTimes(string(said), repeats)
+	return seconds, err
 }
 
 func (b Bcast) line(program string, ranks, bytes, repeats int) []string {
@@ -130,17 +131,17 @@ func (b Bcast) line(program string, ranks, bytes, repeats int) []string {
 	return append(line, program, strconv.Itoa(bytes), strconv.Itoa(repeats))
 }
 
-// BcastTimes finds the times in what our program printed, in seconds. Anything may stand around them.
-func BcastTimes(text string, repeats int) (seconds []float64, err error) {
+// BcastTimes finds in what our program printed how long each broadcast took, and what it cost of the processors, in seconds.
+// Anything may stand around that.
+func BcastTimes(text string, repeats int) (seconds, cpu []float64, err error) {
 	for line := range strings.Lines(text) {
-		text, found := strings.CutPrefix(strings.TrimSpace(line), "took ")
-		nanos, err := strconv.ParseFloat(strings.TrimSuffix(text, " ns"), 64)
-		if found && err == nil {
-			seconds = append(seconds, nanos/1e9)
+		var took, used float64
+		if n, _ := fmt.Sscanf(line, "took %f ns, of the processors %f ns\n", &took, &used); n == 2 {
+			seconds, cpu = append(seconds, took/1e9), append(cpu, used/1e9)
 		}
 	}
 	if len(seconds) != repeats {
-		return nil, fmt.Errorf("bcast printed %d times, not %d: %q", len(seconds), repeats, text)
+		return nil, nil, fmt.Errorf("bcast printed %d times, not %d: %q", len(seconds), repeats, text)
 	}
-	return seconds, nil
+	return seconds, cpu, nil
 }
