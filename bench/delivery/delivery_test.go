@@ -34,6 +34,7 @@ func open(t *testing.T, receivers int) *Field {
 	if err != nil {
 		t.Skip(err)
 	}
+	f.idle = 0 // other tests run too
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)

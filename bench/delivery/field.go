@@ -17,15 +17,16 @@ import (
 type Field struct {
 	network *network.Network
 	rate    units.Rate
-	text    string // the rate as it was given
-	folder  string // in memory: files that are sent, files that arrive
-	agent   string // a program that runs a command on a host, for launchers
-	self    string // this program, which plays some roles
+	text    string        // the rate as it was given
+	folder  string        // in memory: files that are sent, files that arrive
+	agent   string        // a program that runs a command on a host, for launchers
+	self    string        // this program, which plays some roles
+	idle    time.Duration // how long to wait for idle cores before a delivery
 }
 
 // Open makes a field with so many receivers.
 func Open(receivers int, rate string) (*Field, error) {
-	f := &Field{text: rate}
+	f := &Field{text: rate, idle: idleLimit}
 	var err error
 	if f.rate, err = units.ParseRate(rate); err != nil {
 		return nil, err
@@ -95,7 +96,7 @@ type Delivery struct {
 
 // Deliver has a contestant deliver a load.
 func (f *Field) Deliver(ctx context.Context, c Contestant, load Load) (s Sample, err error) {
-	others, err := awaitIdle(ctx)
+	others, err := awaitIdle(ctx, f.idle)
 	if err != nil {
 		return s, err
 	}

@@ -10,17 +10,29 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
-// memoryFolder is where files are kept in memory, on most machines: a disk would be another limit.
-const memoryFolder = "/dev/shm"
+// memoryFolder is where files are kept in memory, on most machines: a disk would be another limit. It should have room for
+// 256 MiB at each of 16 hosts.
+const (
+	memoryFolder = "/dev/shm"
+	memoryRoom   = 4 << 30
+)
+
+// filesPlace is where the folder is made.
+func filesPlace() string {
+	var s unix.Statfs_t
+	if unix.Statfs(memoryFolder, &s) == nil && s.Bavail*uint64(s.Bsize) > memoryRoom {
+		return memoryFolder
+	}
+	return os.TempDir()
+}
 
 // furnish makes the folder, and the agent in it.
 func (f *Field) furnish() (err error) {
-	place := memoryFolder
-	if _, err := os.Stat(place); err != nil {
-		place = os.TempDir()
-	}
+	place := filesPlace()
 	for _, path := range orphans(place) {
 		_ = os.RemoveAll(path) // it only takes room
 	}

@@ -17,8 +17,8 @@ const (
 )
 
 // awaitIdle waits until the cores have nothing to do, and says how many had if that does not come to be.
-func awaitIdle(ctx context.Context) (busy float64, err error) {
-	for began := time.Now(); time.Since(began) < idleLimit; {
+func awaitIdle(ctx context.Context, limit time.Duration) (busy float64, err error) {
+	for began := time.Now(); time.Since(began) < limit; {
 		if busy, err = busyCores(ctx); err != nil || busy <= idleCores {
 			return 0, err
 		}
