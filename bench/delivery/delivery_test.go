@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -137,5 +138,27 @@ func TestInterrupted(t *testing.T) {
 	}}
 	if _, err := f.Deliver(ctx, waits, Load{Bytes: 1, Repeats: 1}); err == nil {
 		t.Error("an interrupted delivery has a sample")
+	}
+}
+
+// TestWrongContents has a contestant that delivers something else.
+func TestWrongContents(t *testing.T) {
+	f := open(t, 1)
+	mistakes := Contestant{Name: "mistakes", deliver: func(ctx context.Context, d *Delivery) (Sample, error) {
+		object, err := d.object(d.Bytes)
+		if err != nil {
+			return Sample{}, err
+		}
+		wrong := filepath.Join(d.folder, "wrong")
+		if err := os.WriteFile(wrong, make([]byte, d.Bytes), 0o644); err != nil {
+			return Sample{}, err
+		}
+		m := startMeter(d.network)
+		_, err = d.copies(ctx, copyOne)
+		return d.metered(m, err, object, []string{wrong})
+	}}
+	_, err := f.Deliver(context.Background(), mistakes, Load{Bytes: 1 << 20, Repeats: 1})
+	if err == nil || !strings.Contains(err.Error(), "is wrong: it differs") {
+		t.Error(err)
 	}
 }
