@@ -87,6 +87,14 @@ func (p *process) name() string {
 	return p.command.Path
 }
 
+// installed says how to get a program that is missing.
+func installed(program, name string) error {
+	if _, err := exec.LookPath(program); err != nil {
+		return fmt.Errorf("%s is missing; install it with: scripts/need --all %s", program, name)
+	}
+	return nil
+}
+
 // transcript is what a process has said: the last of it.
 type transcript struct {
 	mu   sync.Mutex

@@ -40,6 +40,9 @@ var ariaOptions = strings.Fields("--no-conf --bt-seed-unverified=true --enable-d
 	"--enable-color=false --listen-port=" + strconv.Itoa(peerPort))
 
 func (d *Delivery) torrent(ctx context.Context, piece int) (s Sample, err error) {
+	if err := installed("aria2c", "aria2"); err != nil {
+		return s, err
+	}
 	object, err := d.object(d.Bytes)
 	if err != nil {
 		return s, err

@@ -35,6 +35,9 @@ func (f *Field) UDPCastWays() []Contestant {
 func share(rate units.Rate, part float64) string { return fmt.Sprintf("%.0fk", float64(rate)*part/1e3) }
 
 func (d *Delivery) udpcast(ctx context.Context, options []string) (s Sample, err error) {
+	if err := installed("udp-sender", "udpcast"); err != nil {
+		return s, err
+	}
 	object, err := d.object(d.Bytes)
 	if err != nil {
 		return s, err
@@ -47,7 +50,7 @@ func (d *Delivery) udpcast(ctx context.Context, options []string) (s Sample, err
 		}
 		arrived = append(arrived, filepath.Join(place, "object"))
 		if _, err := d.start(ctx, host, "udp-receiver", "--nokbd", "--nosync", "--interface", "eth0", "--file", arrived[host-1]); err != nil {
-			return s, fmt.Errorf("%w; install it with: scripts/need --all udpcast", err)
+			return s, err
 		}
 	}
 	m := startMeter(d.network)

@@ -30,12 +30,7 @@ func (b *bench) probe(f *delivery.Field, load delivery.Load) (best []*entry, err
 			continue
 		}
 		b.markSlow(all)
-		for i, e := range all[:min(again, len(all))] {
-			if e.failed == nil && len(all) > 1 {
-				b.deliver(f, load, e, fmt.Sprintf("the best of %s, %d of %d", kind, i+1, again))
-			}
-		}
-		sortByTime(all)
+		b.tryAgain(f, load, all[:min(again, len(all))])
 		if all[0].failed == nil {
 			b.record.Note("%d receivers: the best of %d settings of %s is %s", f.Receivers(), len(all), kind, all[0].Name)
 		}
@@ -43,6 +38,16 @@ func (b *bench) probe(f *delivery.Field, load delivery.Load) (best []*entry, err
 	}
 	b.links.probed(f.Receivers(), load.Bytes, tried)
 	return best, nil
+}
+
+// tryAgain has the best of a kind deliver once more, and sorts them: one lucky moment does not decide.
+func (b *bench) tryAgain(f *delivery.Field, load delivery.Load, best []*entry) {
+	for i, e := range best {
+		if e.failed == nil && len(best) > 1 {
+			b.deliver(f, load, e, fmt.Sprintf("the best of %s, %d of %d", e.Kind, i+1, len(best)))
+		}
+	}
+	sortByTime(best)
 }
 
 // settings are those of the others that are worth a try.
