@@ -137,6 +137,24 @@ func TestTheBestOfAKindComesFirst(t *testing.T) {
 	}
 }
 
+// TestEnough looks at a run that has used its time up.
+func TestEnough(t *testing.T) {
+	b := &bench{pace: pace{began: time.Now().Add(-Limit + time.Minute)}}
+	for _, c := range []struct {
+		rounds  int
+		another time.Duration
+		want    bool
+	}{{0, time.Hour, false}, {2, time.Hour, false}, {3, time.Hour, true}, {3, time.Second, false}} {
+		if got := b.enough(c.rounds, c.another); got != c.want {
+			t.Errorf("%d rounds are enough, if another takes %v: %v", c.rounds, c.another, got)
+		}
+	}
+	b.pace.later = time.Hour
+	if !b.enough(1, 0) || b.enough(0, 0) {
+		t.Error("what comes later has no time, and one round is not enough")
+	}
+}
+
 func TestPace(t *testing.T) {
 	var p pace
 	step := func(name string, takes time.Duration) planned {
