@@ -44,6 +44,7 @@ type Fabric struct {
 
 	nodes    []*node
 	names    map[string]*node     // for look-up only, never iterated
+	cut      bool                 // there is a partition
 	uplink   []uint32             // resource of each rack towards the spine; nil: full bisection
 	downlink []uint32             // and back
 	links    map[[2]uint32]uint32 // resource of each slow link, by the two nodes; for look-up only

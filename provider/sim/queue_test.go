@@ -111,7 +111,7 @@ func TestRingKeepsOrderWhileItGrows(t *testing.T) {
 			out++
 		}
 	}
-	if r.count != in-out || *r.front() != out {
+	if int(r.count) != in-out || *r.front() != out {
 		t.Errorf("%d are left, the first is %d", r.count, *r.front())
 	}
 }

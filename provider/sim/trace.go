@@ -53,10 +53,15 @@ type Event struct {
 
 // trace takes an event into the hash and tells the observer. Time and Node are filled in here.
 func (f *Fabric) trace(n *node, e Event) {
-	e.Time = f.now
 	if n != nil {
 		e.Node = n.index
 	}
+	f.traceOf(e)
+}
+
+// traceOf is trace of an event whose Node is filled in.
+func (f *Fabric) traceOf(e Event) {
+	e.Time = f.now
 	h := f.hash
 	h = stir(h, uint64(e.Time))
 	h = stir(h, uint64(e.Tag))
@@ -83,8 +88,7 @@ func stir(h, word uint64) uint64 {
 
 // traceRequest reports a stage of a request.
 func (f *Fabric) traceRequest(k Kind, r *request) {
-	q := f.pairs[r.pair]
-	f.trace(q.device.node, Event{Kind: k, Tag: r.tag, Queue: q.number, Bytes: r.bytes, Op: r.op, Status: r.status})
+	f.traceOf(Event{Kind: k, Node: r.node, Tag: r.tag, Queue: r.number, Bytes: r.bytes, Op: r.op, Status: r.status})
 }
 
 // TraceHash is a hash of everything that a protocol could have noticed so far. The same seed and the same program give
