@@ -234,13 +234,14 @@ func (f *Fabric) leave() { f.inside = false }
 // peek returns the next event, and whether it is the end of a flow's message.
 func (f *Fabric) peek() (e event, isFinish, ok bool) {
 	finish := f.network.finish
+	first := f.events.peek()
 	switch {
-	case len(f.events) == 0 && len(finish) == 0:
+	case first == nil && len(finish) == 0:
 		return e, false, false
-	case len(f.events) == 0, len(finish) > 0 && finish[0].before(&f.events[0]):
+	case first == nil, len(finish) > 0 && finish[0].before(first):
 		return finish[0], true, true
 	}
-	return f.events[0], false, true
+	return *first, false, true
 }
 
 // handle carries an event out. It reports false if the event was void.
