@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 	"github.com/weft-fabric/weft/verbs"
@@ -61,6 +62,8 @@ type Group struct {
 	queue       []*transfer // at the root: messages that wait. Invariant: at most MaxQueued
 	active      []*transfer // messages under way, in order. Invariant: at most maxActive, but for the unfinished
 	receiveAt   int         // index in active of the first whose receives are not all posted
+	paceUntil   clock.Time  // when the next block may go, while one is on its way
+	pacing      bool        // timerPace will come
 	sendAt      int         // index in active of the first whose sends are not all posted
 	firstPosted bool        // the receive for the next message's first block is posted
 

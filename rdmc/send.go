@@ -10,7 +10,7 @@ func (g *Group) postSends() {
 	for ; g.sendAt < len(g.active); g.sendAt++ {
 		t := g.active[g.sendAt]
 		for g.tells(t) || t.sends {
-			if !t.placed && !g.tells(t) || len(g.idleOut) == 0 || g.crowded(t) || !g.postSend(t) {
+			if !t.placed && !g.tells(t) || len(g.idleOut) == 0 || g.crowded(t) || g.paced(t) || !g.postSend(t) {
 				return
 			}
 		}
@@ -22,6 +22,20 @@ func (g *Group) postSends() {
 // Offload all may go.
 func (g *Group) crowded(t *transfer) bool {
 	return t.carried == t.Blocks() && !g.config.Offload && !g.tells(t)
+}
+
+// paced reports whether the next block must wait until the one before has left the link. Blocks that share it arrive
+// together, and then all wait together for the latency of the network; one after the other, some hide that of others.
+func (g *Group) paced(t *transfer) bool {
+	wait := g.paceUntil.Sub(g.port.Loop().Now())
+	if g.config.Pace == 0 || t.carried == 0 || wait <= 0 || g.tells(t) {
+		return false
+	}
+	if !g.pacing {
+		g.pacing = true
+		g.port.After(wait, makeTag(timerPace, 0, 0))
+	}
+	return true
 }
 
 // tells reports whether headers must still go ahead of the message's blocks.
@@ -89,6 +103,7 @@ func (g *Group) dispatch(out outgoing) bool {
 		t.toTell++
 	} else {
 		t.carried++
+		g.paceUntil = g.port.Loop().Now().Add(g.config.Pace)
 		t.advanceSend()
 	}
 	return true

@@ -34,6 +34,8 @@ func (g *Group) stepTimer(kind tagKind, t tag) {
 	switch kind {
 	case timerCount:
 		g.countOn()
+	case timerPace:
+		g.pacing = false
 	case timerStall:
 		g.watch()
 	case timerBroke:

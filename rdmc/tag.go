@@ -15,6 +15,7 @@ const (
 
 	timerPump  // something was asked for from outside a Step
 	timerCount // count on what a Store will be asked for
+	timerPace  // the next block may go
 	timerStall // look whether those that we wait for are alive
 	timerBroke // a data pair broke, and nobody has said why
 	timerEnd   // last words were not taken in time

@@ -35,7 +35,11 @@ func (c *Config) setDefaults() {
 	if c.Offload {
 		window = defaultOffload
 	}
-	setDefault(&c.Sends, window)
+	sends := window
+	if c.Pace > 0 {
+		sends++ // it need not wait for the word that the one before has arrived
+	}
+	setDefault(&c.Sends, sends)
 	if c.Stripes > 1 && !c.Offload {
 		window++ // so that a sender need not wait for the word
 	}

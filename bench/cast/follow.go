@@ -160,13 +160,14 @@ func (g *following) run(ctx context.Context, w word) error {
 	var c completion
 	var failed error
 	taken := w.Next == nextCast || g.job.copies(g.rank)
+	before := processorTime()
 	if taken {
 		c, failed = g.await(ctx)
 	}
 	if g.ctx.Err() != nil {
 		failed = errInterrupted
 	}
-	if _, err := g.say("done", word{At: c.at}, failed); err != nil {
+	if _, err := g.say("done", word{At: c.at, CPU: int64(processorTime() - before)}, failed); err != nil {
 		return err
 	}
 	if taken {

@@ -153,15 +153,20 @@ func (j *Job) validateRacks() error {
 		}
 		return nil
 	}
+	return fits(j.Racks, len(j.Members))
+}
+
+// fits says why there cannot be such racks.
+func fits(racks []int, members int) error {
 	sum := 0
-	for _, members := range j.Racks {
-		if members < 1 || members > MaxMembers {
-			return fmt.Errorf("racks: one of %d members %w", members, ErrJob)
+	for _, n := range racks {
+		if n < 1 || n > MaxMembers {
+			return fmt.Errorf("racks: one of %d members %w", n, ErrJob)
 		}
-		sum += members
+		sum += n
 	}
-	if sum != len(j.Members) {
-		return fmt.Errorf("racks: %d members in all %w: the group has %d, with the root", sum, ErrJob, len(j.Members))
+	if sum != members {
+		return fmt.Errorf("racks: %d members in all %w: the group has %d, with the root", sum, ErrJob, members)
 	}
 	return nil
 }
@@ -186,12 +191,14 @@ func (j *Job) Steps() (int, error) {
 	return part.Plan(j.Blocks()).Steps(), nil
 }
 
+func (j *Job) rackOf() []int { return rackOf(j.Racks) }
+
 // rackOf is the rack of each member.
-func (j *Job) rackOf() (racks []int) {
-	for rack, members := range j.Racks {
-		racks = append(racks, slices.Repeat([]int{rack}, members)...)
+func rackOf(racks []int) (of []int) {
+	for rack, members := range racks {
+		of = append(of, slices.Repeat([]int{rack}, members)...)
 	}
-	return racks
+	return of
 }
 
 // runs is how many there are, with the one that warms up.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,9 +102,12 @@ func TestReport(t *testing.T) {
 	r := newReport(j, "shm", ClockHost)
 	r.plainCopy(16 * time.Millisecond) // a step takes 1 ms, and 17 are needed
 	ms := time.Millisecond
-	r.add([]time.Duration{99 * ms, 99 * ms, 99 * ms, 99 * ms}, true)
+	r.add([]cost{{99 * ms, ms}, {99 * ms, ms}, {99 * ms, ms}, {99 * ms, ms}}, true)
 	for _, last := range []time.Duration{34, 17, 20} {
-		r.add([]time.Duration{10 * ms, 12 * ms, last * ms, 15 * ms}, false)
+		r.add([]cost{{10 * ms, 5 * ms}, {12 * ms, ms}, {last * ms, last * ms}, {15 * ms, 0}}, false)
+	}
+	if m := r.Median; math.Abs(m.CPU-0.026) > 1e-9 || !slices.Equal(r.Results[1].MemberCPU, []float64{0.005, 0.001, 0.034, 0}) {
+		t.Errorf("processor time: %+v", r)
 	}
 	if m := r.Median; m.Seconds != 0.020 || math.Abs(m.Efficiency-0.85) > 1e-9 || math.Abs(m.Skew-0.008) > 1e-9 || math.Abs(m.Rate-1<<20/0.020) > 1 {
 		t.Errorf("%+v", m)
@@ -137,7 +141,7 @@ func FuzzParseWord(f *testing.F) {
 func TestWordsArePrintable(t *testing.T) {
 	job := someJob(2)
 	job.Members[1] = "\x1b[2J"
-	for _, w := range []word{{Host: "a\nb"}, {Addresses: []string{"a:1", "\x07"}}, {Job: job, Rank: 1}, {Lane: strings.Repeat("x", maxText+1)}} {
+	for _, w := range []word{{Host: "a\nb"}, {Addresses: []string{"a:1", "\x07"}}, {Job: job, Rank: 1}, {CPU: -1}, {Lane: strings.Repeat("x", maxText+1)}} {
 		note, err := json.Marshal(w)
 		if err != nil {
 			t.Fatal(err)

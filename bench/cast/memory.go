@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"runtime/metrics"
 
 	"github.com/weft-fabric/weft/internal/units"
 )
@@ -33,4 +34,11 @@ func enoughMemory(job *Job) error {
 			units.Size(job.Block), units.Size(free>>20<<20))
 	}
 	return nil
+}
+
+// usedMemory is what Go has of the system, in bytes: nearly all that this process has.
+func usedMemory() uint64 {
+	sample := []metrics.Sample{{Name: "/memory/classes/total:bytes"}, {Name: "/memory/classes/heap/released:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64() - sample[1].Value.Uint64()
 }

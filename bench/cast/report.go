@@ -20,7 +20,16 @@ type Report struct {
 	Results    []Run    `json:"results"` // with the one that warmed up
 	Median     *Run     `json:"median,omitempty"`
 	Spread     *Spread  `json:"spread,omitempty"`
-	Events     uint64   `json:"events,omitempty"` // of the simulator
+	Simulation
+}
+
+// Simulation is what only a simulated job has.
+type Simulation struct {
+	Fabric     *Fabric `json:"fabric,omitempty"`
+	CrossRack  int     `json:"cross_rack_blocks,omitempty"` // blocks that went from one rack to another, in one run
+	Events     uint64  `json:"events,omitempty"`            // of the simulator, in all runs
+	Wall       float64 `json:"wall_seconds,omitempty"`      // that the simulation took, in real time
+	PeakMemory uint64  `json:"peak_memory_bytes,omitempty"` // that the process had meanwhile
 }
 
 // The clocks.
@@ -43,7 +52,9 @@ type Run struct {
 	Rate       float64   `json:"bytes_per_second"`  // that each member received
 	Skew       float64   `json:"skew_seconds"`      // between the first and the last receiver
 	Efficiency float64   `json:"efficiency,omitempty"`
-	Members    []float64 `json:"member_seconds,omitempty"` // when each was done, the root first
+	CPU        float64   `json:"cpu_seconds,omitempty"`        // of the processors, by all members; not in the simulator
+	Members    []float64 `json:"member_seconds,omitempty"`     // when each was done, the root first
+	MemberCPU  []float64 `json:"member_cpu_seconds,omitempty"` // of each, the root first
 	Verified   bool      `json:"verified"`
 }
 
@@ -87,16 +98,27 @@ func rate(size uint64, seconds float64) float64 {
 	return float64(size) / seconds
 }
 
-// add takes down a run: when members were done, the root first, after the submission.
-func (r *Report) add(times []time.Duration, warmUp bool) Run {
-	run := Run{WarmUp: warmUp, Seconds: slices.Max(times).Seconds(), Verified: true}
-	run.Skew = (slices.Max(times[1:]) - slices.Min(times[1:])).Seconds()
+// cost is what a run took of a member.
+type cost struct {
+	time time.Duration // from the submission until the message was complete there
+	cpu  time.Duration // processor time of its process
+}
+
+// add takes down a run: what it took of each member, the root first.
+func (r *Report) add(took []cost, warmUp bool) Run {
+	run := Run{WarmUp: warmUp, Verified: true}
+	for _, t := range took {
+		run.Members = append(run.Members, t.time.Seconds())
+		if !r.Simulated {
+			run.CPU += t.cpu.Seconds()
+			run.MemberCPU = append(run.MemberCPU, t.cpu.Seconds())
+		}
+	}
+	run.Seconds = slices.Max(run.Members)
+	run.Skew = slices.Max(run.Members[1:]) - slices.Min(run.Members[1:])
 	run.Rate = rate(r.Size, run.Seconds)
 	if run.Seconds > 0 {
 		run.Efficiency = r.ideal() / run.Seconds
-	}
-	for _, t := range times {
-		run.Members = append(run.Members, t.Seconds())
 	}
 	r.Results = append(r.Results, run)
 	r.summarize()
@@ -120,7 +142,8 @@ func (r *Report) summarize() {
 	times := of(func(run Run) float64 { return run.Seconds })
 	r.Spread = &Spread{times[0], times[len(times)-1]}
 	r.Median = &Run{Verified: true, Seconds: median(times), Rate: median(of(func(run Run) float64 { return run.Rate })),
-		Skew: median(of(func(run Run) float64 { return run.Skew })), Efficiency: median(of(func(run Run) float64 { return run.Efficiency }))}
+		Skew: median(of(func(run Run) float64 { return run.Skew })), CPU: median(of(func(run Run) float64 { return run.CPU })),
+		Efficiency: median(of(func(run Run) float64 { return run.Efficiency }))}
 }
 
 // median of values in order.

@@ -22,11 +22,11 @@ func (g *leading) runs() error {
 	}
 	for run := range g.Job.runs() {
 		g.Watch.begin(run, g.Job.runs(), g.advance(multicast))
-		times, err := g.run(multicast, nextCast)
+		took, err := g.run(multicast, nextCast)
 		if err != nil {
 			return err
 		}
-		g.Watch.ran(g.report, g.report.add(times, g.Job.Runs > 1 && run == 0))
+		g.Watch.ran(g.report, g.report.add(took, g.Job.Runs > 1 && run == 0))
 	}
 	return g.swap("ready", silent) // there is no further run
 }
@@ -36,11 +36,11 @@ func (g *leading) copies() error {
 	var fastest, sum time.Duration
 	for i := 0; i < mostCopies && sum < copyTime; i++ {
 		g.Watch.begin(-1, g.Job.runs(), g.advance(plainCopy))
-		times, err := g.run(plainCopy, nextCopy)
+		all, err := g.run(plainCopy, nextCopy)
 		if err != nil {
 			return err
 		}
-		took := max(times[0], times[1])
+		took := max(all[0].time, all[1].time)
 		sum += took
 		if i == 0 || took < fastest {
 			fastest = took
@@ -51,8 +51,8 @@ func (g *leading) copies() error {
 	return nil
 }
 
-// run sends one message, has it checked, and returns when each member was done.
-func (g *leading) run(group int, what string) ([]time.Duration, error) {
+// run sends one message, has it checked, and returns what it took of each member.
+func (g *leading) run(group int, what string) ([]cost, error) {
 	number := g.sent
 	g.sent++
 	if err := g.node.fill(number); err != nil {
@@ -61,20 +61,21 @@ func (g *leading) run(group int, what string) ([]time.Duration, error) {
 	if err := g.swap("ready", func(*peer) word { return word{Next: what, Run: number} }); err != nil {
 		return nil, err
 	}
+	before := processorTime()
 	start, c, err := g.transfer(group)
 	if err != nil {
 		return nil, err
 	}
-	times := []time.Duration{time.Duration(c.at - start)}
+	took := []cost{{time.Duration(c.at - start), processorTime() - before}}
 	for _, p := range g.peers {
 		at := p.at
 		if g.report.Clock == ClockHost {
 			at = p.heard.At
 		}
-		times = append(times, time.Duration(at-start))
+		took = append(took, cost{time.Duration(at - start), time.Duration(p.heard.CPU)})
 	}
 	g.each(func(p *peer) { p.runSwap(g.ctx, "checked", word{}, g.patience()) })
-	return times, g.verdict(g.check(c, number))
+	return took, g.verdict(g.check(c, number))
 }
 
 // transfer sends the message, and waits until all members have it. Whoever hears first that this is not going to happen

@@ -25,25 +25,34 @@ const manyNodes = 1000
 
 // simulation is a group in one process, in virtual time.
 type simulation struct {
-	ctx     context.Context
-	job     *Job
-	fabric  *sim.Fabric
-	devices []*verbs.Device
-	nodes   []*node
-	ready   int // groups that are connected
-	ended   int // members that have completed or failed in this run
-	events  int // so far
-	broken  bool
-	advance atomic.Int64 // blocks of the run that have left the root
+	ctx      context.Context
+	job      *Job
+	shape    Fabric
+	fabric   *sim.Fabric
+	racks    []int // as the algorithm knows them
+	crossing crossing
+	devices  []*verbs.Device
+	nodes    []*node
+	ready    int // groups that are connected
+	ended    int // members that have completed or failed in this run
+	events   int // so far
+	began    time.Time
+	memory   uint64 // the most that was seen
+	broken   bool
+	advance  atomic.Int64 // blocks of the run that have left the root
 }
 
 // Simulate carries out a job in the simulator, on links of Job.Rate.
-func Simulate(ctx context.Context, job *Job, watch Watch) (report *Report, err error) {
-	s := &simulation{ctx: ctx, job: job}
+func Simulate(ctx context.Context, job *Job, shape Fabric, watch Watch) (report *Report, err error) {
+	s := &simulation{ctx: ctx, job: job, began: time.Now()}
 	if err := job.Validate(); err != nil {
 		return nil, err
 	}
-	if s.fabric, err = sim.New(sim.Config{Seed: job.Seed, Racks: max(1, len(job.Racks)), PeerTimeout: job.Timeout}); err != nil {
+	if s.shape, err = shape.of(job); err != nil {
+		return nil, err
+	}
+	s.racks = job.rackOf()
+	if err := s.build(); err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
@@ -58,31 +67,62 @@ func Simulate(ctx context.Context, job *Job, watch Watch) (report *Report, err e
 	watch.formed(report)
 	for run := range job.runs() {
 		watch.begin(run, job.runs(), func() int { return int(s.advance.Load()) })
-		times, err := s.run(run)
-		report.Events = s.fabric.Events()
+		took, err := s.run(run)
+		report.Simulation = s.account()
 		if err != nil {
 			return report, err
 		}
-		watch.ran(report, report.add(times, job.Runs > 1 && run == 0))
+		watch.ran(report, report.add(took, job.Runs > 1 && run == 0))
 	}
 	return report, nil
 }
 
 func (s *simulation) phantom() bool { return s.job.Size*uint64(len(s.job.Members)) > realMemory }
 
+// build makes the network.
+func (s *simulation) build() (err error) {
+	config := s.shape.config(s.job)
+	if len(s.shape.Racks) > 1 {
+		s.crossing.rackOf = rackOf(s.shape.Racks)
+		config.Observe = s.crossing.observe
+	}
+	s.fabric, err = sim.New(config)
+	return err
+}
+
+// account says what the simulation has cost, and what has crossed racks in the last run.
+func (s *simulation) account() Simulation {
+	s.memory = max(s.memory, usedMemory())
+	return Simulation{Fabric: &s.shape, CrossRack: s.crossing.count, Events: s.fabric.Events(),
+		Wall: time.Since(s.began).Seconds(), PeakMemory: s.memory}
+}
+
 // form makes the members, and connects them.
 func (s *simulation) form() error {
-	racks := s.job.rackOf()
+	racks := rackOf(s.shape.Racks)
 	for rank, name := range s.job.Members {
 		config := sim.NodeConfig{Name: name, Rate: s.job.Rate}
 		if len(racks) > 0 {
 			config.Rack = racks[rank]
 		}
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		if err := s.addNode(rank, config); err != nil {
 			return fmt.Errorf("member %d: %w", rank, err)
 		}
 	}
+	if err := s.shape.slow(s.fabric, s.job.Members); err != nil {
+		return err
+	}
+	return s.connect()
+}
+
+func (s *simulation) connect() error {
 	for rank, n := range s.nodes {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		for _, peer := range n.groups[multicast].Peers() {
 			if err := n.groups[multicast].Connect(peer, s.nodes[peer].groups[multicast].Addresses(rank)); err != nil {
 				return fmt.Errorf("member %d: %w", rank, err)
@@ -92,7 +132,20 @@ func (s *simulation) form() error {
 			return err
 		}
 	}
-	return s.runUntil(func() bool { return s.ready == len(s.nodes) })
+	if err := s.runUntil(func() bool { return s.ready == len(s.nodes) }); err != nil {
+		return err
+	}
+	return s.settle()
+}
+
+// settle lets the first credits arrive, so that a message does not wait for them: groups are there for many messages.
+func (s *simulation) settle() error {
+	words := 0
+	for _, n := range s.nodes {
+		words = max(words, len(n.groups[multicast].Peers()))
+	}
+	const far = 10 // more than the way between racks is longer than in one
+	return s.fabric.Run(s.fabric.Now().Add(far*s.shape.OneWay() + time.Duration(words)*s.shape.Message))
 }
 
 func (s *simulation) addNode(rank int, config sim.NodeConfig) error {
@@ -115,6 +168,7 @@ func (s *simulation) addNode(rank int, config sim.NodeConfig) error {
 		s.broken = s.broken || len(n.failed) > 0
 	}
 	group := n.configs()[multicast]
+	group.Racks = s.racks // one list for thousands of members
 	group.Ready = func() { s.ready++ }
 	made, err := rdmc.New(n.loop, n.domain, group)
 	if err == nil {
@@ -137,6 +191,7 @@ func (s *simulation) look() bool {
 		return false
 	}
 	s.advance.Store(int64(s.nodes[0].advance(multicast)))
+	s.memory = max(s.memory, usedMemory())
 	return s.ctx.Err() != nil
 }
 
@@ -150,8 +205,8 @@ func (s *simulation) failure() error {
 	return nil
 }
 
-// run sends one message, and returns when each member was done.
-func (s *simulation) run(run int) ([]time.Duration, error) {
+// run sends one message, and returns what it took of each member.
+func (s *simulation) run(run int) ([]cost, error) {
 	root := s.nodes[0]
 	if err := root.fill(run); err != nil {
 		return nil, err
@@ -159,21 +214,22 @@ func (s *simulation) run(run int) ([]time.Duration, error) {
 	var start int64
 	var failed error
 	s.ended = 0
+	s.crossing.begin(s.job)
 	if err := root.loop.Do(func() { start, failed = root.send(multicast) }); err != nil {
 		return nil, err
 	}
 	if err := s.runUntil(func() bool { return s.ended == len(s.nodes) || failed != nil }); err != nil || failed != nil {
 		return nil, errors.Join(failed, err)
 	}
-	times := make([]time.Duration, len(s.nodes))
+	took := make([]cost, len(s.nodes))
 	for rank, n := range s.nodes {
 		c := <-n.completed
-		times[rank] = time.Duration(c.at - start)
+		took[rank].time = time.Duration(c.at - start)
 		if err := errors.Join(n.check(c, run), n.loop.Do(c.release)); err != nil {
 			return nil, fmt.Errorf("member %d: %w", rank, err)
 		}
 	}
-	return times, nil
+	return took, nil
 }
 
 func (s *simulation) close() (err error) {

@@ -19,7 +19,7 @@ func BenchmarkSimulate(b *testing.B) {
 			job.Rate, job.Size, job.Block, job.Stripes, job.Credits = 40e9, 64e6, 1e6, 2, AutoCredits(2)
 			events := uint64(0)
 			for b.Loop() {
-				report, err := Simulate(context.Background(), job, Watch{})
+				report, err := Simulate(context.Background(), job, Fabric{}, Watch{})
 				if err != nil {
 					b.Fatal(err)
 				}

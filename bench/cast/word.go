@@ -40,7 +40,8 @@ type word struct {
 	Addresses []string `json:"addresses,omitempty"` // of all members
 	Next      string   `json:"next,omitempty"`      // what is done next; nothing: the job is done
 	Run       int      `json:"run,omitempty"`
-	At        int64    `json:"at_ns,omitempty"` // when a message was complete
+	At        int64    `json:"at_ns,omitempty"`  // when a message was complete
+	CPU       int64    `json:"cpu_ns,omitempty"` // processor time that the run has taken there
 }
 
 // What can be done next.
@@ -76,6 +77,9 @@ func parseWord(note []byte) (w word, err error) {
 	}
 	if err := w.clean(); err != nil {
 		return word{}, err
+	}
+	if w.CPU < 0 {
+		return word{}, fmt.Errorf("its word: %d ns of processor time", w.CPU)
 	}
 	if w.Job != nil {
 		if err := w.Job.Validate(); err != nil {

@@ -47,14 +47,24 @@ func printTable(w io.Writer, results []Result, last Record) {
 		before[r.key()] = r.Value
 	}
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "what\tmeasured\tspread\tbound\tours\tagainst\tlast run")
+	fmt.Fprintln(table, strings.Join(append(Columns(), "last run"), "\t"))
 	for _, r := range results {
-		ours, theirs := r.sides()
-		fmt.Fprintln(table, strings.Join([]string{r.name(), r.measured(), r.spread(), r.verdict(), ours, theirs,
-			r.change(before[r.key()])}, "\t"))
+		fmt.Fprintln(table, strings.Join(append(r.Row(), r.change(before[r.key()])), "\t"))
 	}
 	_ = table.Flush()
 }
+
+// Columns are what Row has.
+func Columns() []string { return []string{"what", "measured", "spread", "bound", "ours", "against"} }
+
+// Row is the result as a row of a table.
+func (r Result) Row() []string {
+	ours, theirs := r.sides()
+	return []string{r.name(), r.measured(), r.spread(), r.verdict(), ours, theirs}
+}
+
+// Judged reports whether the result has to reach something, and whether it does. What failed does not.
+func (r Result) Judged() (bounded, met bool) { return r.bounded() || r.Failed != "", r.met() }
 
 // key names the row for the comparison with an earlier run.
 func (r Result) key() string { return r.What + "|" + r.Peer }

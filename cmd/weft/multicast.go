@@ -75,7 +75,7 @@ func (o *multicastOptions) addFlags(cmd *cobra.Command) {
 	f.StringVar(&o.size, "size", "256MB", "`BYTES` of a message: 0, 64KiB, 256MB")
 	f.StringVar(&o.block, "block", "auto", "`BYTES` of a block")
 	f.StringVar(&o.algorithm, "algorithm", "pipeline", "`NAME`: "+strings.Join(algorithmNames(), ", "))
-	f.StringVar(&o.racks, "racks", "", "`LIST` of how many members each rack has: 4,4,8")
+	f.StringVar(&o.racks, "racks", "", "`LIST` of how many members each rack has: 4,4,8, or 8x64")
 	f.IntVar(&o.stripes, "stripes", 0, "`N` schedules that take turns, to hide latency (2; 1 on slow links of --rate)")
 	f.IntVar(&o.credits, "credits", 0, "`N` receives posted ahead (3; 1 for one stripe)")
 	f.BoolVar(&o.offload, "offload", false, "have the NIC relay by itself, if it can")

@@ -16,7 +16,7 @@ import (
 
 // simulate runs the job in the simulator.
 func (s *multicastSettings) simulate(ctx context.Context, show *castShow) (err error) {
-	show.report, err = cast.Simulate(ctx, &s.job, show.watch())
+	show.report, err = cast.Simulate(ctx, &s.job, cast.Fabric{}, show.watch())
 	return err
 }
 

@@ -242,17 +242,22 @@ func (s *multicastSettings) checkMemory() error {
 		s.local, units.Size(s.job.Size), units.Size(free>>20<<20))
 }
 
-// parseRacks reads how many members are in each rack.
+// parseRacks reads how many members are in each rack: 4,4,8, or 8x64 for 8 racks of 64.
 func parseRacks(text string) (racks []int, err error) {
 	if text == "" {
 		return nil, nil
 	}
 	for word := range strings.SplitSeq(text, ",") {
-		n, err := strconv.Atoi(strings.TrimSpace(word))
-		if err != nil || n < 1 {
-			return nil, errors.New("write how many members are in each rack: 4,4,8")
+		count, size, several := strings.Cut(strings.TrimSpace(word), "x")
+		if !several {
+			count, size = "1", count
 		}
-		racks = append(racks, n)
+		number, err1 := strconv.Atoi(count)
+		members, err2 := strconv.Atoi(size)
+		if err1 != nil || err2 != nil || min(number, members) < 1 || number > cast.MaxMembers-len(racks) || members > cast.MaxMembers {
+			return nil, errors.New("write how many members are in each rack: 4,4,8, or 8x64 for 8 racks of 64")
+		}
+		racks = append(racks, slices.Repeat([]int{members}, number)...)
 	}
 	return racks, nil
 }

@@ -103,35 +103,36 @@ func (c *castShow) row(r *cast.Report, run cast.Run) {
 	c.line(name, run, remark)
 	if c.each {
 		for rank, done := range run.Members {
-			c.printf("%17s  member %d (%s)\n", seconds(done), rank, r.Members[rank])
+			c.printf("%16s  member %d (%s)%s\n", seconds(done), rank, r.Members[rank], cpuOf(run, rank))
 		}
 	}
 }
 
 func (c *castShow) line(name string, run cast.Run, remark string) {
 	if c.rows == 0 {
-		c.printf("\n%7s %9s %11s %9s %10s\n", "run", "time", "rate", "skew", "efficiency")
+		c.printf("\n%7s %8s %10s %8s %8s %10s\n", "run", "time", "rate", "skew", "cpu", "efficiency")
 	}
 	c.rows++
-	efficiency := "–"
+	efficiency, cpu := "–", "–"
 	if run.Efficiency > 0 {
 		efficiency = fmt.Sprintf("%.1f %%", 100*run.Efficiency)
 	}
-	c.printf("%7s %9s %11s %9s %10s  %s\n", name, seconds(run.Seconds), bytesPerSecond(run.Rate), seconds(run.Skew), efficiency, remark)
+	if run.CPU > 0 {
+		cpu = seconds(run.CPU)
+	}
+	c.printf("%7s %8s %10s %8s %8s %10s  %s\n", name, seconds(run.Seconds), bytesPerSecond(run.Rate), seconds(run.Skew), cpu, efficiency, remark)
+}
+
+// cpuOf says how much processor time a member took, if anybody knows.
+func cpuOf(run cast.Run, rank int) string {
+	if rank >= len(run.MemberCPU) {
+		return ""
+	}
+	return fmt.Sprintf(", %s of cpu", seconds(run.MemberCPU[rank]))
 }
 
 // seconds prints a time that was measured.
-func seconds(s float64) string {
-	switch {
-	case s == 0:
-		return "0"
-	case s < 1e-3:
-		return units.Digits(s*1e6) + " µs"
-	case s < 1:
-		return units.Digits(s*1e3) + " ms"
-	}
-	return units.Digits(s) + " s"
-}
+func seconds(s float64) string { return units.Seconds(s) }
 
 // bytesPerSecond prints a rate that was measured.
 func bytesPerSecond(rate float64) string {

@@ -41,3 +41,24 @@ func cut(text string, limit int) string {
 	}
 	return text[:limit]
 }
+
+// Wrap cuts text into lines of at most so many runes, between words where it can.
+func Wrap(text string, columns int) (lines []string) {
+	line := []rune{}
+	for _, word := range strings.Fields(text) {
+		next := []rune(word)
+		if len(line) > 0 && len(line)+1+len(next) > columns {
+			lines, line = append(lines, string(line)), nil
+		}
+		if len(line) > 0 {
+			line = append(line, ' ')
+		}
+		for line = append(line, next...); len(line) > columns; line = line[columns:] {
+			lines = append(lines, string(line[:columns]))
+		}
+	}
+	if len(line) > 0 {
+		lines = append(lines, string(line))
+	}
+	return lines
+}

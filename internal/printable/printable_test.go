@@ -1,6 +1,8 @@
 package printable
 
 import (
+	"slices"
+	"strings"
 	"testing"
 )
 
@@ -30,6 +32,39 @@ func FuzzClean(f *testing.F) {
 		limit = max(limit, 0)
 		if err := Check("it", Clean(text, limit), limit); err != nil {
 			t.Error(err)
+		}
+	})
+}
+
+func TestWrap(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                    nil,
+		"  warp   and  weft ": {"warp and", "weft"},
+		"exactly10c":          {"exactly10c"},
+		"a exactly10c b":      {"a", "exactly10c", "b"},
+		"unbreakable words":   {"unbreakabl", "e words"},
+		"öööööööööö ö":        {"öööööööööö", "ö"},
+	} {
+		if got := Wrap(text, 10); !slices.Equal(got, want) {
+			t.Errorf("%q became %q, want %q", text, got, want)
+		}
+	}
+}
+
+// FuzzWrap: no word is lost, and no line is too long.
+func FuzzWrap(f *testing.F) {
+	f.Add("warp and weft make cloth", 7)
+	f.Fuzz(func(t *testing.T, text string, columns int) {
+		columns = 1 + (columns & 0x7f)
+		text = strings.ToValidUTF8(text, "?")
+		lines := Wrap(text, columns)
+		if got := strings.Join(lines, ""); strings.Join(strings.Fields(got), "") != strings.Join(strings.Fields(text), "") {
+			t.Errorf("%q in %d columns became %q", text, columns, lines)
+		}
+		for _, line := range lines {
+			if len([]rune(line)) > columns {
+				t.Errorf("%q has more than %d runes", line, columns)
+			}
 		}
 	})
 }

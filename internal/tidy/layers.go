@@ -30,6 +30,12 @@ var layers = []layer{
 		reason:   "a pure leaf can be understood, exhausted and fuzzed alone",
 	},
 	{
+		packages: words("rdmc/tune"),
+		may:      words("rdmc/schedule"),
+		never:    outside,
+		reason:   "a choice is a pure function of what is known of a group and its network",
+	},
+	{
 		packages: words("internal/leak/leaktest"),
 		may:      words("internal/leak go.uber.org/goleak"),
 		reason:   "it joins our leak check and goleak's, and nothing else",

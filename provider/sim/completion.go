@@ -33,6 +33,7 @@ type completionQueue struct {
 
 	runner   driver.Runner // nil: not driven
 	busy     clock.Time    // the core is busy posting until then
+	paused   clock.Time    // the core does something else until then: see Pause
 	lastTurn clock.Time    // when the runner last had a turn
 	woken    atomic.Bool   // Wake was called since the last Wait or turn
 	listed   bool          // it stands in Fabric.wakes, and is guarded by its lock

@@ -86,6 +86,8 @@ func TestBadCalls(t *testing.T) {
 	wantArgument(t, f.Partition([]string{"a"}, []string{"a"}), "a", "twice")
 	wantArgument(t, f.Partition([]string{"a"}, []string{"zz"}), "zz")
 	wantArgument(t, f.SlowNode("zz", 0.5), "zz")
+	wantArgument(t, f.Pause("zz", 1), "zz")
+	wantArgument(t, f.Pause("a", -1), "pause a")
 	for _, factor := range []float64{0, -1, 1.5, 1e-7, math.NaN()} {
 		wantArgument(t, f.SlowNode("a", factor), "node a", "factor")
 		wantArgument(t, f.SlowLink("a", "b", factor), "link a–b", "factor")

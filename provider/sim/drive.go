@@ -35,7 +35,7 @@ func (c *completionQueue) want(t clock.Time) {
 		return
 	}
 	if c.runner != nil {
-		t = max(t, c.busy)
+		t = max(t, c.busy, c.paused)
 		config := &c.node.config
 		if config.Wake > 0 && t-c.lastTurn > clock.Time(config.Spin) {
 			t = t.Add(config.Wake)
@@ -63,6 +63,10 @@ func (c *completionQueue) stepTurn(gen uint32) bool {
 		return false
 	}
 	c.turns = c.turns[:len(c.turns)-1]
+	if c.runner != nil && c.fabric.now < c.paused {
+		c.want(c.paused) // planned before the pause began
+		return false
+	}
 	due := c.due()
 	if c.runner == nil {
 		c.wantFront()

@@ -278,3 +278,24 @@ type idler struct{}
 func (idler) Turn() (int, error) { return 0, nil }
 func (idler) Next() clock.Time   { return clock.Never }
 func (idler) Scans() bool        { return false }
+
+// The host of a node that pauses sees nothing of what comes meanwhile, and everything after; its NIC takes it in.
+func TestPauseHoldsBackTurns(t *testing.T) {
+	f, a, b, qa, _ := couple(t, quiet())
+	s := &script{next: f.now + 2000, clock: f, scans: true}
+	s.turn = func() error { s.next = clock.Never; b.poll(); return nil }
+	b.queue.Drive(s)
+	must(t, f.Pause("b", 20*time.Microsecond))
+	end := f.now + 20_000
+	landed := false
+	f.config.Observe = func(e Event) { landed = landed || e.Kind == Landed && e.Time < end }
+	qa.must(t, driver.Request{Op: driver.OpWrite, Span: a.span(0, 1), Remote: b.remote(0, 1)})
+	must(t, f.Run(end-1))
+	if len(s.turns) != 0 || !landed {
+		t.Fatalf("in the pause: turns at %v, the write landed: %t", s.turns, landed)
+	}
+	must(t, f.Run(end+100_000))
+	if len(s.turns) != 1 || s.turns[0] != end {
+		t.Fatalf("turns at %v, want one at %v, when the pause ends", s.turns, end)
+	}
+}

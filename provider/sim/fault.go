@@ -2,6 +2,7 @@ package sim
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -188,6 +189,26 @@ func (f *Fabric) SlowLink(a, b string, factor float64) error {
 	rate := bytesPerNanosecond(min(from.config.Rate, to.config.Rate)) * factor
 	f.setLink(from, to, rate)
 	f.setLink(to, from, rate)
+	return nil
+}
+
+// Pause has the host of a node do something else for a while, as when an operating system runs another process: its driven
+// loops get no turns, and its NIC goes on with what it was given. It fails with driver.ErrArgument if there is no such
+// node or d is not from 0 up to an hour, and with driver.ErrClosed if the node is down.
+func (f *Fabric) Pause(name string, d time.Duration) error {
+	n, err := f.find(name)
+	switch {
+	case err != nil:
+		return err
+	case d < 0 || d > time.Hour:
+		return fmt.Errorf("sim: pause %s: %v is not in 0 … %v: %w", name, d, time.Hour, driver.ErrArgument)
+	case n.device == nil:
+		return fmt.Errorf("sim: pause %s: it is down: %w", name, driver.ErrClosed)
+	}
+	f.trace(n, Event{Kind: Paused})
+	for _, c := range n.device.queues {
+		c.paused = max(c.paused, f.now.Add(d))
+	}
 	return nil
 }
 

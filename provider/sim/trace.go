@@ -25,11 +25,12 @@ const (
 	Cut                   // a partition began or changed
 	Healed                // a partition ended
 	Slowed                // a node or a link changed its rate
+	Paused                // a node's host stopped for a while
 	kindCount
 )
 
 var kindNames = [kindCount]string{"Posted", "Started", "Sent", "Landed", "Completed", "Changed", "Failed", "Crashed",
-	"Restarted", "Cut", "Healed", "Slowed"}
+	"Restarted", "Cut", "Healed", "Slowed", "Paused"}
 
 func (k Kind) String() string {
 	if k < kindCount {
@@ -44,6 +45,7 @@ type Event struct {
 	Time   clock.Time
 	Tag    driver.Tag
 	Node   uint32 // the node that it is about, or whose request it is: see NodeName; of Cut and Healed, meaningless
+	Peer   uint32 // the node that responds to a request, from Started on; of all else, meaningless. The hash leaves it out: Queue tells it
 	Queue  uint32 // number of that node's queue pair; 0: none
 	Bytes  uint32
 	Kind   Kind
@@ -88,7 +90,11 @@ func stir(h, word uint64) uint64 {
 
 // traceRequest reports a stage of a request.
 func (f *Fabric) traceRequest(k Kind, r *request) {
-	f.traceOf(Event{Kind: k, Node: r.node, Tag: r.tag, Queue: r.number, Bytes: r.bytes, Op: r.op, Status: r.status})
+	e := Event{Kind: k, Node: r.node, Tag: r.tag, Queue: r.number, Bytes: r.bytes, Op: r.op, Status: r.status}
+	if r.to != 0 && f.config.Observe != nil {
+		e.Peer = f.pairs[r.to].node.index
+	}
+	f.traceOf(e)
 }
 
 // TraceHash is a hash of everything that a protocol could have noticed so far. The same seed and the same program give

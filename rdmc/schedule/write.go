@@ -6,24 +6,50 @@ import (
 	"io"
 )
 
-// Write prints the schedule of a whole group for people, a line for each step, with each transfer as from→to:block.
-func Write(w io.Writer, config Config, blocks int) error {
+// Send is a transfer as somebody sees it who looks at the whole group.
+type Send struct {
+	From  int `json:"from"`
+	To    int `json:"to"`
+	Block int `json:"block"`
+}
+
+// Whole computes what no member needs, but a reader: everything that is sent, step by step, in the order of the senders. It takes
+// memory for each transfer.
+func Whole(config Config, blocks int) ([][]Send, error) {
 	plans, err := plans(config, blocks)
+	if err != nil {
+		return nil, err
+	}
+	steps := make([][]Send, plans[0].Steps())
+	for rank, plan := range plans {
+		from, to := plan.Sending()
+		for step := from; step < to; step++ {
+			if t, ok := plan.Send(step); ok {
+				steps[step] = append(steps[step], Send{rank, t.Peer, t.Block})
+			}
+		}
+	}
+	return steps, nil
+}
+
+// Write prints the schedule of a whole group for people, a line for each step, with each transfer as from→to:block. Long lines
+// go on below.
+func Write(w io.Writer, config Config, blocks int) error {
+	steps, err := Whole(config, blocks)
 	if err != nil {
 		return err
 	}
-	steps := plans[0].Steps()
 	out := bufio.NewWriter(w)
-	fmt.Fprintf(out, "%v: %d members, %d blocks, %d steps (from→to:block)\n", config.Algorithm, config.Members, blocks, steps)
-	for step := range steps {
-		if err := writeStep(out, plans, step); err != nil {
+	fmt.Fprintf(out, "%v: %d members, %d blocks, %d steps (from→to:block)\n", config.Algorithm, config.Members, blocks, len(steps))
+	for step, sends := range steps {
+		if err := writeStep(out, step, sends); err != nil {
 			return err
 		}
 	}
 	return out.Flush()
 }
 
-// plans computes what nobody needs to but a reader: the plans of all members.
+// plans are those of all members.
 func plans(config Config, blocks int) ([]Plan, error) {
 	var plans []Plan
 	for rank := range max(config.Members, 1) {
@@ -36,12 +62,16 @@ func plans(config Config, blocks int) ([]Plan, error) {
 	return plans, nil
 }
 
-func writeStep(out *bufio.Writer, plans []Plan, step int) error {
-	fmt.Fprintf(out, "%4d", step)
-	for rank, plan := range plans {
-		if t, ok := plan.Send(step); ok {
-			fmt.Fprintf(out, "  %d→%d:%d", rank, t.Peer, t.Block)
+func writeStep(out *bufio.Writer, step int, sends []Send) error {
+	const columns = 100
+	used, _ := fmt.Fprintf(out, "%4d", step)
+	for _, s := range sends {
+		text := fmt.Sprintf("  %d→%d:%d", s.From, s.To, s.Block)
+		if used += len(text) - 2; used > columns { // the arrow has three bytes
+			fmt.Fprint(out, "\n    ")
+			used = 4 + len(text) - 2
 		}
+		fmt.Fprint(out, text)
 	}
 	return out.WriteByte('\n')
 }

@@ -1,4 +1,4 @@
-package groups
+package paper
 
 import (
 	"os"
@@ -14,7 +14,7 @@ func Test65GiB(t *testing.T) {
 		t.Skip("several seconds")
 	}
 	e := experiment{members: 3, size: 65*gib + 1}
-	r := e.run(t)
+	r := run(t, e)
 	t.Logf("65 GiB to 2: %v, %.3f of what the link needs; %d events in %v", r.last, ratio(r.last, lineTime(e.size, fractus)), r.events, r.wall)
 	if ratio(r.last, lineTime(e.size, fractus)) > 1.1 {
 		t.Errorf("it takes %.3f of what the link needs", ratio(r.last, lineTime(e.size, fractus)))
@@ -34,7 +34,7 @@ func TestTenThousandMembers(t *testing.T) {
 		schedule.Chain:     4 + e.members,
 	} {
 		e.algorithm = algorithm
-		r := e.run(t)
+		r := run(t, e)
 		t.Logf("%v, %d MiB to %d: %v, skew %v; %d events in %v, %.0f a second", algorithm, e.size/mib, e.members-1, r.last, r.skew(),
 			r.events, r.wall, float64(r.events)/r.wall.Seconds())
 		if most := time.Duration(steps) * (lineTime(mib, fractus) + 10*time.Microsecond); r.last > most {
@@ -52,7 +52,7 @@ func TestThousandsOfMembers(t *testing.T) {
 	if os.Getenv("WEFT_LONG") != "" {
 		e.size = 256 * mib
 	}
-	r := e.run(t)
+	r := run(t, e)
 	t.Logf("%d MiB to %d: %v, skew %v; %d events in %v, %.0f a second", e.size/mib, e.members-1, r.last, r.skew(), r.events,
 		r.wall, float64(r.events)/r.wall.Seconds())
 }

@@ -1,0 +1,57 @@
+package figure
+
+import (
+	"strings"
+
+	"github.com/weft-fabric/weft/bench/contest"
+	"github.com/weft-fabric/weft/internal/printable"
+)
+
+// fromContest makes a figure of a contest's rows. What has a bound is a claim.
+func fromContest(file string, record *Record) *Figure {
+	f := &Figure{Name: named(file), Title: "Side by side: " + printable.Clean(file, MaxWord), Source: "measured",
+		Text: printable.Clean(strings.Join(record.Notes, "; "), MaxText), Table: &Table{Columns: contest.Columns()}}
+	for _, r := range record.Results {
+		row := r.Row()
+		for i := range row {
+			row[i] = printable.Clean(row[i], MaxLine)
+		}
+		f.Table.Rows = append(f.Table.Rows, row)
+		if bounded, met := r.Judged(); bounded && len(f.Claims) < MaxClaims {
+			f.Claims = append(f.Claims, claimOf(r, row, met))
+		}
+	}
+	return f
+}
+
+// claimOf tells a row of a contest as a claim.
+func claimOf(r contest.Result, row []string, met bool) Claim {
+	c := Claim{Text: row[0], Measured: row[1], Holds: met}
+	if r.Peer != "" {
+		c.Text += ", against " + printable.Clean(r.Peer, MaxLine)
+	}
+	if bound, _, found := strings.Cut(row[3], "  "); found {
+		c.Text += ": " + strings.TrimSpace(bound+" "+printable.Clean(r.Unit, MaxWord))
+	}
+	if row[2] != "" {
+		c.Measured += ", between " + strings.Replace(row[2], "..", " and ", 1)
+	}
+	if r.Failed != "" {
+		c.Measured = "failed: " + printable.Clean(r.Failed, MaxLine)
+	}
+	return c
+}
+
+// named makes a figure's name of any text.
+func named(text string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '-'
+	}, strings.ToLower(text))
+	if name == "" {
+		return "results"
+	}
+	return name[:min(len(name), MaxWord)]
+}

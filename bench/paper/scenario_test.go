@@ -1,0 +1,96 @@
+package paper
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/weft-fabric/weft/internal/leak/leaktest"
+	"github.com/weft-fabric/weft/simtest/groups"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// Every claim of the paper that we know has to hold.
+func TestScenarios(t *testing.T) {
+	for _, s := range Scenarios() {
+		t.Run(s.Name, func(t *testing.T) {
+			f, err := s.Run(t.Context(), Options{Short: testing.Short()})
+			check(t, err)
+			var text strings.Builder
+			check(t, f.Print(&text))
+			t.Log(text.String())
+			if len(f.Claims) == 0 {
+				t.Error("it claims nothing")
+			}
+			for _, c := range f.Claims {
+				if !c.Holds {
+					t.Errorf("%s: %s", c.Text, c.Measured)
+				}
+			}
+			if len(f.Charts)+len(f.Bars) == 0 || f.Table == nil {
+				t.Error("it shows nothing")
+			}
+		})
+	}
+}
+
+func TestFind(t *testing.T) {
+	for _, s := range Scenarios() {
+		found, err := Find(s.Name)
+		check(t, err)
+		if found.Title != s.Title || s.Title == "" || s.Section == "" || s.Claim == "" {
+			t.Errorf("%s is %+v", s.Name, s)
+		}
+	}
+	if _, err := Find("fig1"); err == nil || !strings.Contains(err.Error(), "fig4a, fig4b") {
+		t.Errorf("fig1: %v", err)
+	}
+}
+
+// A scenario ends when its context does, between experiments and in the middle of one.
+func TestScenarioEndsWithItsContext(t *testing.T) {
+	for _, s := range Scenarios() {
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := s.Run(ctx, Options{Short: true, Progress: func(int, int) { cancel() }})
+		cancel()
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s ended with %v", s.Name, err)
+		}
+	}
+}
+
+func TestExperimentEndsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	e := experiment{members: 16, size: gib}
+	err := e.with(func(c *groups.Cluster) error {
+		g, err := e.form(ctx, c)
+		check(t, err)
+		cancel()
+		g.Send(e.size)
+		before := c.Fabric.Events()
+		err = until(ctx, c, g.Done)
+		if n := c.Fabric.Events() - before; n > lookEvery {
+			t.Errorf("it ended after %d events", n)
+		}
+		return err
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+func run(t *testing.T, e experiment) result {
+	t.Helper()
+	r, err := e.run(t.Context())
+	check(t, err)
+	return r
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,99 @@
+package tune
+
+import (
+	"math"
+	"time"
+
+	"github.com/weft-fabric/weft/rdmc/schedule"
+)
+
+// What is played at most. Members and blocks beyond are added as the last ones took.
+const (
+	playedMembers = 32
+	playedRacks   = 8
+	playedBlocks  = 24
+)
+
+// predict computes how long a message takes, of what was checked.
+func predict(g Group, n Network, c Choice) time.Duration {
+	k := count(g.Size, c.Block)
+	if g.Members == 1 {
+		return 0
+	}
+	l := n.link()
+	if hasRacks(g) && (c.Algorithm.Racks() || l.upTime > 0) {
+		return duration(racked(g, l, c, k))
+	}
+	g.Racks = nil
+	return duration(flat(g, l, c, k) * l.caution(c))
+}
+
+// duration is a time that fits.
+func duration(nanoseconds float64) time.Duration {
+	if !(nanoseconds < math.MaxInt64) {
+		return math.MaxInt64
+	}
+	return time.Duration(nanoseconds)
+}
+
+// flat plays a group in one rack. A larger one takes longer by as much for each round, or for each member of a chain, as a
+// half takes less.
+func flat(g Group, l link, c Choice, k int) float64 {
+	if g.Members <= 2*playedMembers {
+		return long(g, l, c, k)
+	}
+	whole, half := Group{Members: playedMembers}, Group{Members: playedMembers / 2}
+	all := long(whole, l, c, k)
+	more := rounds(g.Members) - rounds(playedMembers)
+	if c.Algorithm == schedule.Chain || c.Algorithm == schedule.Sequential {
+		more = float64(g.Members-playedMembers) / (playedMembers / 2)
+	}
+	return all + more*(all-long(half, l, c, k))
+}
+
+// long plays a message. After a while each further block takes as long as the ones before.
+func long(g Group, l link, c Choice, k int) float64 {
+	cycle := c.Stripes * int(rounds(g.Members))
+	some := (playedBlocks + cycle - 1) / cycle * cycle
+	if k <= 2*some {
+		return must(play(g, l, c, k))
+	}
+	first, second := must(play(g, l, c, some)), must(play(g, l, c, 2*some))
+	return second + float64(k-2*some)*(second-first)/float64(some)
+}
+
+// must turns what is impossible into for ever.
+func must(nanoseconds float64, err error) float64 {
+	if err != nil {
+		return math.Inf(1)
+	}
+	return nanoseconds
+}
+
+// racked plays a group in racks, or a smaller one with fewer and smaller racks. Where all members of a rack send to others,
+// smaller racks have narrower uplinks.
+func racked(g Group, l link, c Choice, k int) float64 {
+	small := shrink(g)
+	if !c.Algorithm.Racks() && c.Algorithm != schedule.Chain {
+		l.upTime *= float64(g.Members*racks(small)) / float64(small.Members*racks(g))
+	}
+	all := long(small, l, c, k)
+	step := float64(c.Stripes) * l.busy(c)
+	if c.Algorithm == schedule.Chain || c.Algorithm == schedule.RackChain {
+		return all + float64(g.Members-small.Members)*l.hop(float64(c.Block))
+	}
+	return all + (rounds(g.Members)-rounds(small.Members))*step
+}
+
+// shrink keeps the first members of the first racks.
+func shrink(g Group) Group {
+	seats := make([]int, racks(g))
+	small := Group{Size: g.Size}
+	for _, rack := range g.Racks {
+		if seats[rack]++; rack < playedRacks && seats[rack] <= playedMembers/4 {
+			small.Racks = append(small.Racks, rack)
+		}
+	}
+	small.Members = len(small.Racks)
+	return small
+}
