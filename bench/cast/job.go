@@ -39,6 +39,7 @@ type Job struct {
 	Racks     []int         `json:"racks,omitempty"` // members of each rack, in their order
 	Stripes   int           `json:"stripes"`
 	Credits   int           `json:"credits"`
+	Pace      time.Duration `json:"pace_ns,omitempty"` // of rdmc.Config: that a block takes on its link, where blocks shall not share it
 	Offload   bool          `json:"offload"`
 	Wait      perftest.Wait `json:"wait"`
 	Runs      int           `json:"runs"`            // that count; one more before them warms up, if there are several
@@ -140,6 +141,8 @@ func (j *Job) validateRest() error {
 	switch {
 	case j.Timeout <= 0 || j.Timeout > time.Hour:
 		return fmt.Errorf("peer timeout: %v %w: it is above 0 and up to an hour", j.Timeout, ErrJob)
+	case j.Pace < 0 || j.Pace > time.Hour:
+		return fmt.Errorf("pace: %v %w: it is from 0 up to an hour", j.Pace, ErrJob)
 	case !(j.Rate >= 0 && j.Rate <= 1e15):
 		return fmt.Errorf("rate: %v bits a second %w", j.Rate, ErrJob)
 	}
@@ -212,13 +215,13 @@ func (j *Job) runs() int {
 // group is the configuration of the group as a member sees it, without what it calls.
 func (j *Job) group(rank int) rdmc.Config {
 	return rdmc.Config{Name: "multicast", Members: j.Members, Self: rank, Algorithm: j.Algorithm.Algorithm, Racks: j.rackOf(),
-		Stripes: j.Stripes, BlockSize: j.Block, Offload: j.Offload, Credits: j.Credits, MaxMessage: max(j.Size, 1), Stall: j.Timeout}
+		Stripes: j.Stripes, BlockSize: j.Block, Offload: j.Offload, Credits: j.Credits, Pace: j.Pace, MaxMessage: max(j.Size, 1), Stall: j.Timeout}
 }
 
 // copyGroup is the group of the plain copy that runs are compared with: from the root to one member.
 func (j *Job) copyGroup(rank int) rdmc.Config {
 	c := j.group(rank)
-	c.Name, c.Members, c.Algorithm, c.Racks, c.Stripes = "copy", j.Members[:2], schedule.Chain, nil, 1
+	c.Name, c.Members, c.Algorithm, c.Racks, c.Stripes, c.Pace = "copy", j.Members[:2], schedule.Chain, nil, 1, 0
 	return c
 }
 

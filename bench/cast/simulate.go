@@ -51,7 +51,6 @@ func Simulate(ctx context.Context, job *Job, shape Fabric, watch Watch) (report 
 	if s.shape, err = shape.of(job); err != nil {
 		return nil, err
 	}
-	s.racks = job.rackOf()
 	if err := s.build(); err != nil {
 		return nil, err
 	}
@@ -81,6 +80,7 @@ func (s *simulation) phantom() bool { return s.job.Size*uint64(len(s.job.Members
 
 // build makes the network.
 func (s *simulation) build() (err error) {
+	s.racks = s.job.rackOf()
 	config := s.shape.config(s.job)
 	if len(s.shape.Racks) > 1 {
 		s.crossing.rackOf = rackOf(s.shape.Racks)
