@@ -1,6 +1,7 @@
 package rdmc
 
 import (
+	"bytes"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -53,8 +54,11 @@ func (g *Group) Agrees(peer int, theirs []byte) error {
 	if peer < 0 || peer >= len(g.config.Members) {
 		return g.config.wrong("there is no member %d", peer)
 	}
-	d, err := parseDescription(theirs)
 	ours := g.config.describe()
+	if bytes.Equal(theirs, ours.encode()) {
+		return nil
+	}
+	d, err := parseDescription(theirs)
 	if err == nil {
 		err = ours.compare(&d)
 	}

@@ -8,7 +8,9 @@ import (
 )
 
 func (d *description) encode() []byte {
-	b := binary.LittleEndian.AppendUint32(nil, headerMagic)
+	const enough = 16 // bytes for a member, mostly
+	b := make([]byte, 0, enough*(len(d.members)+8))
+	b = binary.LittleEndian.AppendUint32(b, headerMagic)
 	b = binary.LittleEndian.AppendUint32(b, d.version)
 	b = appendString(b, d.name)
 	b = binary.AppendUvarint(b, uint64(len(d.members)))

@@ -44,6 +44,7 @@ type Group struct {
 	state  state
 
 	links   []*link // by rank
+	ranks   []int   // of the links: to look for one touches none of them
 	herald  *link   // who tells of new messages; nil at the root
 	heirs   []*link
 	missing int  // queue pairs that are not connected
@@ -121,7 +122,8 @@ func (g *Group) plan(limits verbs.Limits) error {
 		return err
 	}
 	g.resume(repairs)
-	for i, rank := range c.peers(g.part, repairs) {
+	g.ranks = c.peers(g.part, repairs)
+	for i, rank := range g.ranks {
 		g.links = append(g.links, &link{index: i, rank: rank})
 	}
 	g.missing = 2 * len(g.links)

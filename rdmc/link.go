@@ -90,7 +90,7 @@ func (g *Group) tag(kind tagKind, l *link, slot int) verbs.Tag {
 
 // linkOf finds the link with a member, or nil. Peers are few and sorted.
 func (g *Group) linkOf(rank int) *link {
-	i, found := slices.BinarySearchFunc(g.links, rank, func(l *link, rank int) int { return l.rank - rank })
+	i, found := slices.BinarySearch(g.ranks, rank)
 	if !found {
 		return nil
 	}

@@ -83,12 +83,30 @@ func (c *Config) validate() error {
 	return c.validateMembers()
 }
 
+// validateMembers is done by every member for all. A simulation of thousands must not remember each name for each of them,
+// so those that come in an order, as numbered names do, are known to differ.
 func (c *Config) validateMembers() error {
-	seen := make(map[string]int, len(c.Members))
+	ordered := true
 	for rank, name := range c.Members {
 		if name == "" || len(name) > maxName {
 			return c.wrong("the name of member %d has %d bytes, allowed are 1 to %d", rank, len(name), maxName)
 		}
+		ordered = ordered && (rank == 0 || follows(name, c.Members[rank-1]))
+	}
+	if ordered {
+		return nil
+	}
+	return c.validateDistinct()
+}
+
+// follows reports whether a name is longer than the one before, or as long and later in the alphabet.
+func follows(name, before string) bool {
+	return len(name) > len(before) || len(name) == len(before) && name > before
+}
+
+func (c *Config) validateDistinct() error {
+	seen := make(map[string]int, len(c.Members))
+	for rank, name := range c.Members {
 		if first, double := seen[name]; double {
 			return c.wrong("members %d and %d are both called %s", first, rank, name)
 		}

@@ -35,26 +35,25 @@ type QueueConfig struct {
 //
 // A queue pair belongs to the goroutine that owns its completion queue.
 type QueuePair struct {
-	domain *Domain
-	queue  *CompletionQueue
-	pool   *SharedReceives
-	driver driver.QueuePair
-	config QueueConfig
-
+	// What staging and settling need comes first, close together: a process may have very many queue pairs.
+	driver     driver.QueuePair
+	queue      *CompletionQueue
 	number     uint32
 	slot       uint32 // in the completion queue's table
 	generation uint16
 	phase      phase
 	inStaged   bool // listed in the completion queue's staged
 
-	requests history
-	receives history
-	quietRun int // requests since the last signaled one
-	controls [ControlRoom]control
-
-	stagedRequests []driver.Request
+	receives       history
+	requests       history
+	quietRun       int // requests since the last signaled one
 	stagedReceives []driver.Receive
+	stagedRequests []driver.Request
 	pieces         []Span // what the More of staged requests and receives points into
+	domain         *Domain
+	pool           *SharedReceives
+	config         QueueConfig
+	controls       [ControlRoom]control
 }
 
 // phase is what package verbs must know of the state: which calls it lets through. The provider knows the rest.

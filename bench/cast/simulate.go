@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/internal/hugepages"
 	"github.com/weft-fabric/weft/provider/sim"
 	"github.com/weft-fabric/weft/rdmc"
 	"github.com/weft-fabric/weft/verbs"
@@ -18,6 +19,9 @@ const realMemory = 256 << 20
 
 // lookEvery is how many events pass before a simulation looks whether it shall end.
 const lookEvery = 1 << 14
+
+// manyNodes is from how many on a simulation is slow because of where its memory lies: each has some 50 KiB.
+const manyNodes = 1000
 
 // simulation is a group in one process, in virtual time.
 type simulation struct {
@@ -60,6 +64,9 @@ func Simulate(ctx context.Context, job *Job, shape Fabric, watch Watch) (report 
 	}
 	report = newReport(job, "sim", ClockVirtual)
 	report.Simulated, report.Phantom, report.Chosen = true, s.phantom(), chosen
+	if len(s.nodes) >= manyNodes {
+		hugepages.Collapse()
+	}
 	watch.formed(report)
 	for run := range job.runs() {
 		watch.begin(run, job.runs(), func() int { return int(s.advance.Load()) })

@@ -3,6 +3,9 @@ package paper
 import (
 	"os"
 	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/rdmc/schedule"
 )
 
 // More blocks than 16 bits can count, the limit of the original: 65 GiB in blocks of 1 MiB.
@@ -15,6 +18,28 @@ func Test65GiB(t *testing.T) {
 	t.Logf("65 GiB to 2: %v, %.3f of what the link needs; %d events in %v", r.last, ratio(r.last, lineTime(e.size, fractus)), r.events, r.wall)
 	if ratio(r.last, lineTime(e.size, fractus)) > 1.1 {
 		t.Errorf("it takes %.3f of what the link needs", ratio(r.last, lineTime(e.size, fractus)))
+	}
+}
+
+// Ten thousand members in one group, by each of the algorithms that may be used for so many.
+func TestTenThousandMembers(t *testing.T) {
+	e := experiment{members: 10_000, size: 4 * mib}
+	if testing.Short() {
+		e.members = 1000
+	}
+	// Beside the bytes of a block there are some microseconds of latency in each step.
+	for algorithm, steps := range map[schedule.Algorithm]int{
+		schedule.Pipeline:  2 + 2*14, // two stripes, of two blocks each
+		schedule.Circulant: 2 + 2*14,
+		schedule.Chain:     4 + e.members,
+	} {
+		e.algorithm = algorithm
+		r := run(t, e)
+		t.Logf("%v, %d MiB to %d: %v, skew %v; %d events in %v, %.0f a second", algorithm, e.size/mib, e.members-1, r.last, r.skew(),
+			r.events, r.wall, float64(r.events)/r.wall.Seconds())
+		if most := time.Duration(steps) * (lineTime(mib, fractus) + 10*time.Microsecond); r.last > most {
+			t.Errorf("%v: it took %v, and %d steps take %v", algorithm, r.last, steps, most)
+		}
 	}
 }
 

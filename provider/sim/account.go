@@ -51,7 +51,7 @@ func (c *completionQueue) forget(a *account) {
 		return
 	}
 	c.void += int(a.queued)
-	if 2*c.void > c.items.count {
+	if 2*c.void > int(c.items.count) {
 		c.compact()
 	}
 	c.skipVoid()

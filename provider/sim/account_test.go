@@ -100,7 +100,7 @@ func TestReceivesOutliveTheirQueuePairButNotTheirPool(t *testing.T) {
 		}
 		must(t, f.Run(f.now.Add(time.Millisecond)))
 		must(t, qb.Close())
-		if n := queue.items.count - queue.void; n != 4 || queue.items.front().Tag != 10 {
+		if n := int(queue.items.count) - queue.void; n != 4 || queue.items.front().Tag != 10 {
 			t.Fatalf("%d completions are left, the first has tag %d", n, queue.items.front().Tag)
 		}
 		must(t, pool.Close())

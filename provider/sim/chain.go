@@ -44,7 +44,7 @@ func (q *queuePair) arrivalCame(r *request) bool {
 		r.after.Count = 0
 		target.awaited--
 		if r.chained {
-			r.ready = max(r.ready, q.fabric().after(q.fabric().delay.chain))
+			r.ready = max(r.ready, q.fabric.after(q.fabric.delay.chain))
 		}
 		return true
 	}
@@ -80,7 +80,7 @@ func (q *queuePair) endChained() {
 
 // endChainedOf is endChained for the requests of one queue pair that have not started.
 func (q *queuePair) endChainedOf(other *queuePair) {
-	f := q.fabric()
+	f := q.fabric
 	for i := other.start; i != 0; i = f.requests.at(i).next {
 		r := f.requests.at(i)
 		switch {

@@ -4,7 +4,7 @@ import "github.com/weft-fabric/weft/verbs/driver"
 
 // sweep completes requests, in posting order, up to the first that is not done.
 func (q *queuePair) sweep() {
-	f := q.fabric()
+	f := q.fabric
 	for q.head != 0 {
 		i := q.head
 		r := f.requests.at(i)
@@ -34,9 +34,9 @@ func (q *queuePair) unlink(r *request) {
 
 // complete reports how a request ended, and releases it.
 func (q *queuePair) complete(i uint32, status driver.Status) {
-	r := q.fabric().requests.at(i)
+	r := q.fabric.requests.at(i)
 	q.report(r, status)
-	q.fabric().release(i)
+	q.fabric.release(i)
 }
 
 // report queues the completion of a request, unless it is Quiet and ended well.
@@ -55,7 +55,7 @@ func (q *queuePair) report(r *request, status driver.Status) {
 // travel on, and may still land.
 func (q *queuePair) flushRequests(oldest driver.Status) {
 	for q.head != 0 {
-		q.report(q.fabric().requests.at(q.head), oldest)
+		q.report(q.fabric.requests.at(q.head), oldest)
 		q.dropHead()
 		oldest = driver.Flushed
 	}
@@ -79,13 +79,13 @@ func (q *queuePair) forgetRequests() {
 // dropHead takes the head out of the queue. If something still travels for it, that will release it.
 func (q *queuePair) dropHead() {
 	i := q.head
-	r := q.fabric().requests.at(i)
+	r := q.fabric.requests.at(i)
 	q.unlink(r)
 	if r.after.Count > 0 {
 		q.device.pair(r.after.Queue).awaited--
 	}
 	if r.stage == queued || r.stage == done || r.stage == lost {
-		q.fabric().release(i)
+		q.fabric.release(i)
 		return
 	}
 	r.dropped = true

@@ -19,6 +19,8 @@ type stamped struct {
 // completionQueue is where ends are reported, and the processor core of the loop that owns it: requests posted for its
 // queue pairs cost its time.
 type completionQueue struct {
+	fabric  *Fabric
+	node    *node
 	device  *Device
 	index   uint32 // its slot in Fabric.queues
 	place   int32  // in Device.queues, while open
@@ -51,7 +53,7 @@ func (d *Device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
 	if depth < 1 || depth > maxCompletion {
 		return nil, fmt.Errorf("sim: completion queue of %s: depth %d is not in 1 … %d", d.node.name, depth, maxCompletion)
 	}
-	c := &completionQueue{device: d, depth: depth}
+	c := &completionQueue{fabric: d.fabric, node: d.node, device: d, depth: depth}
 	d.fabric.enterQueue(c)
 	c.place = int32(len(d.queues))
 	d.queues = append(d.queues, c)
@@ -78,16 +80,16 @@ func (c *completionQueue) usable() error {
 	case c.device.dead:
 		return c.device.crashed()
 	case c.closed:
-		return fmt.Errorf("sim: completion queue of %s is %w", c.device.node.name, driver.ErrClosed)
+		return fmt.Errorf("sim: completion queue of %s is %w", c.node.name, driver.ErrClosed)
 	case c.overran:
-		return fmt.Errorf("sim: completion queue of %s had to hold more than its depth of %d", c.device.node.name, c.depth)
+		return fmt.Errorf("sim: completion queue of %s had to hold more than its depth of %d", c.node.name, c.depth)
 	}
 	return nil
 }
 
 // visible reports whether there is a completion to poll.
 func (c *completionQueue) visible() bool {
-	return c.items.count > 0 && c.items.front().at <= c.device.fabric.now
+	return c.items.count > 0 && c.items.front().at <= c.fabric.now
 }
 
 // Close frees the queue.
@@ -96,10 +98,10 @@ func (c *completionQueue) Close() error {
 		return c.device.crashed()
 	}
 	if c.closed {
-		return fmt.Errorf("sim: completion queue of %s is closed already", c.device.node.name)
+		return fmt.Errorf("sim: completion queue of %s is closed already", c.node.name)
 	}
 	if c.users > 0 {
-		return fmt.Errorf("sim: completion queue of %s is still used by %d queue pairs", c.device.node.name, c.users)
+		return fmt.Errorf("sim: completion queue of %s is still used by %d queue pairs", c.node.name, c.users)
 	}
 	c.drop()
 	c.device.removeQueue(c)
@@ -119,7 +121,7 @@ func (d *Device) removeQueue(c *completionQueue) {
 func (c *completionQueue) drop() {
 	c.closed, c.runner, c.items, c.void, c.turns = true, nil, ring[stamped]{}, 0, nil
 	c.gen++
-	c.device.fabric.freeQueues = append(c.device.fabric.freeQueues, c.index)
+	c.fabric.freeQueues = append(c.fabric.freeQueues, c.index)
 }
 
 // push queues a completion. The host sees it when it has made progress; in a queue that was closed, never.
@@ -127,10 +129,10 @@ func (c *completionQueue) push(done driver.Completion, owner *account) {
 	if c.closed {
 		return
 	}
-	f := c.device.fabric
-	f.trace(c.device.node, Event{Kind: Completed, Tag: done.Tag, Queue: done.Queue, Bytes: done.Bytes, Op: done.Op,
+	f := c.fabric
+	f.trace(c.node, Event{Kind: Completed, Tag: done.Tag, Queue: done.Queue, Bytes: done.Bytes, Op: done.Op,
 		Status: done.Status})
-	c.overran = c.overran || c.items.count-c.void == c.depth
+	c.overran = c.overran || int(c.items.count)-c.void == c.depth
 	at := f.after(f.delay.progress)
 	c.items.push(stamped{done, at, owner})
 	if owner != nil {
@@ -141,17 +143,17 @@ func (c *completionQueue) push(done driver.Completion, owner *account) {
 
 // charge takes the core's time for posting n requests with one doorbell, and returns when it is rung.
 func (c *completionQueue) charge(n int) clock.Time {
-	d := &c.device.fabric.delay
-	c.busy = max(c.busy, c.device.fabric.now).Add(time.Duration(d.post + clock.Time(n-1)*d.postMore))
+	d := &c.fabric.delay
+	c.busy = max(c.busy, c.fabric.now).Add(time.Duration(d.post + clock.Time(n-1)*d.postMore))
 	return c.busy
 }
 
 // Wait lets virtual time pass until there is a completion, until has come, or Wake is called. Spinning costs nothing
 // here.
 func (c *completionQueue) Wait(until clock.Time, _ time.Duration) error {
-	f := c.device.fabric
+	f := c.fabric
 	if f.inside {
-		return fmt.Errorf("sim: wait on a completion queue of %s: %w", c.device.node.name, ErrInside)
+		return fmt.Errorf("sim: wait on a completion queue of %s: %w", c.node.name, ErrInside)
 	}
 	defer f.leave()
 	for {
@@ -168,7 +170,7 @@ func (c *completionQueue) Wait(until clock.Time, _ time.Duration) error {
 		case f.err != nil:
 			return f.err
 		case until == clock.Never:
-			return fmt.Errorf("sim: wait on a completion queue of %s at %v: %w", c.device.node.name, f.now, ErrDeadlock)
+			return fmt.Errorf("sim: wait on a completion queue of %s at %v: %w", c.node.name, f.now, ErrDeadlock)
 		}
 		f.now = max(f.now, until)
 	}
@@ -179,7 +181,7 @@ func (c *completionQueue) Wake() {
 	if c.woken.Swap(true) {
 		return
 	}
-	w := &c.device.fabric.wakes
+	w := &c.fabric.wakes
 	w.mu.Lock()
 	if !c.listed { // a Wait that returns at once leaves it there
 		c.listed = true

@@ -22,7 +22,7 @@ type connecting struct {
 
 // Address is readable: sim:node3/qp17#2 is queue pair 17 of node3, and 2 changes with every Reset and every life.
 func (q *queuePair) Address() driver.Address {
-	return driver.Address(fmt.Sprintf("%s%s/qp%d#%d", addressPrefix, q.device.node.name, q.number, q.epoch))
+	return driver.Address(fmt.Sprintf("%s%s/qp%d#%d", addressPrefix, q.node.name, q.number, q.epoch))
 }
 
 // parseAddress finds out whom an address names.
@@ -71,18 +71,18 @@ func (q *queuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	if q.state != driver.New {
 		return fmt.Errorf("sim: connect %s: it is %v, not New", q.name(), q.state)
 	}
-	f := q.fabric()
+	f := q.fabric
 	c, err := f.parseAddress(peer)
 	if err != nil {
 		return fmt.Errorf("sim: connect %s: %w", q.name(), err)
 	}
-	if c.node == q.device.node && c.number == q.number {
+	if c.node == q.node && c.number == q.number {
 		return fmt.Errorf("sim: connect %s: it cannot connect to itself: %w", q.name(), driver.ErrArgument)
 	}
 	c.tag = tag
 	q.connecting = c
 	q.state = driver.Connecting
-	q.latency = f.delay.network[distance(q.device.node, c.node)]
+	q.latency = f.delay.network[distance(q.node, c.node)]
 	way := f.delay.doorbell + q.latency + f.jitter(q.latency)
 	q.plan(f.after(f.delay.post+2*way), evHello, q.epoch)
 	q.plan(f.now.Add(f.config.PeerTimeout), evGiveUp, q.epoch)
@@ -123,7 +123,7 @@ func (q *queuePair) stepGiveUp(epoch uint32) bool {
 func (q *queuePair) wants(peer *queuePair) bool {
 	c := &q.connecting
 	return q.state == driver.Connecting && c.hello &&
-		c.node == peer.device.node && c.number == peer.number && c.epoch == peer.epoch
+		c.node == peer.node && c.number == peer.number && c.epoch == peer.epoch
 }
 
 // tryConnect makes both ends Ready if both want it and can hear each other.
@@ -133,7 +133,7 @@ func (q *queuePair) tryConnect() {
 		return
 	}
 	peer := device.pair(q.connecting.number)
-	if peer == nil || !q.wants(peer) || !peer.wants(q) || q.fabric().severed(q, peer) {
+	if peer == nil || !q.wants(peer) || !peer.wants(q) || q.fabric.severed(q, peer) {
 		return
 	}
 	q.becomeReady(peer)
@@ -143,10 +143,10 @@ func (q *queuePair) tryConnect() {
 // becomeReady begins this end of a connection. Both ends do it at one instant, so that no message can meet an end
 // that is not yet Ready.
 func (q *queuePair) becomeReady(peer *queuePair) {
-	f := q.fabric()
+	f := q.fabric
 	q.state, q.peer, q.peerEpoch = driver.Ready, peer, peer.epoch
 	peer.pins++ // until leave
-	q.flow = f.network.newFlow(q.index, f.path(q.device.node, peer.device.node))
+	q.flow = f.network.newFlow(q.index, f.path(q.node, peer.node))
 	q.arrival, q.answering, q.goneHeld = f.now, f.now, false
 	q.silence++ // whatever an earlier connection feared is void
 	q.tell(driver.Completion{Tag: q.connecting.tag, Queue: q.number, Op: driver.OpConnect})
@@ -167,7 +167,7 @@ func (f *Fabric) path(from, to *node) []uint32 {
 
 // tellPeer sends word that this end leaves, behind everything that it has sent.
 func (q *queuePair) tellPeer() {
-	f := q.fabric()
+	f := q.fabric
 	at := max(f.after(q.latency+f.delay.land), q.arrival, q.answering)
 	q.peer.plan(at, evGone, q.peerEpoch)
 }
@@ -177,7 +177,7 @@ func (q *queuePair) stepGone(epoch uint32) bool {
 	if q.epoch != epoch || q.state != driver.Ready {
 		return false
 	}
-	if f := q.fabric(); f.severed(q, q.peer) {
+	if f := q.fabric; f.severed(q, q.peer) {
 		q.goneHeld = true // mend repeats it; if the cut lasts, silence says the same
 		return true
 	}
@@ -196,17 +196,17 @@ func (q *queuePair) stepSilence(gen uint32) bool {
 
 // leave ends this end's part in a connection: nothing is sent any more, and nothing waits here.
 func (q *queuePair) leave() {
-	f := q.fabric()
+	f := q.fabric
 	q.pumpAt = clock.Never
 	for _, l := range []*list{&q.out, &q.held, &q.inbound} {
 		for l.head != 0 {
 			f.lose(l.pop(f))
 		}
 	}
-	if f.network.flows.at(q.flow).active {
+	if q.flowing {
 		f.network.leave(q.flow)
 	}
 	f.network.flows.give(q.flow)
-	q.flow, q.moving = 0, false
+	q.flow, q.moving, q.flowing = 0, false, false
 	q.peer.unpin()
 }

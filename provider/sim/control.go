@@ -46,7 +46,7 @@ func (f *Fabric) stepControl(i uint32) bool {
 		c.pair.becomeNew()
 		number = c.pair.number
 	}
-	f.trace(c.queue.device.node, Event{Kind: Changed, Tag: c.tag, Queue: number, Op: c.op})
+	f.trace(c.queue.node, Event{Kind: Changed, Tag: c.tag, Queue: number, Op: c.op})
 	var owner *account
 	if c.pair != nil {
 		owner = &c.pair.account

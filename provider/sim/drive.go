@@ -14,11 +14,11 @@ func (c *completionQueue) Drive(runner driver.Runner) {
 		c.wantFront() // without the time that a driven loop needs to wake up
 		return
 	}
-	c.lastTurn = c.device.fabric.now
+	c.lastTurn = c.fabric.now
 	if c.items.count > 0 || c.woken.Load() {
-		c.want(c.device.fabric.now)
+		c.want(c.fabric.now)
 	}
-	c.wantNext(c.device.fabric.now)
+	c.wantNext(c.fabric.now)
 }
 
 // wantNext asks for a turn at the runner's own time, but not before earliest.
@@ -36,7 +36,7 @@ func (c *completionQueue) want(t clock.Time) {
 	}
 	if c.runner != nil {
 		t = max(t, c.busy, c.paused)
-		config := &c.device.node.config
+		config := &c.node.config
 		if config.Wake > 0 && t-c.lastTurn > clock.Time(config.Spin) {
 			t = t.Add(config.Wake)
 		}
@@ -45,7 +45,7 @@ func (c *completionQueue) want(t clock.Time) {
 		return // that turn will ask for this one, if it is still needed
 	}
 	c.turns = append(c.turns, t)
-	c.device.fabric.plan(t, evTurn, c.index, c.gen)
+	c.fabric.plan(t, evTurn, c.index, c.gen)
 }
 
 // wantFront asks for a turn when the next completion can be seen, so that time does not stand still before it. In the
@@ -63,7 +63,7 @@ func (c *completionQueue) stepTurn(gen uint32) bool {
 		return false
 	}
 	c.turns = c.turns[:len(c.turns)-1]
-	if c.runner != nil && c.device.fabric.now < c.paused {
+	if c.runner != nil && c.fabric.now < c.paused {
 		c.want(c.paused) // planned before the pause began
 		return false
 	}
@@ -81,18 +81,18 @@ func (c *completionQueue) stepTurn(gen uint32) bool {
 
 // due reports whether there is a reason for a turn.
 func (c *completionQueue) due() bool {
-	return c.visible() || c.woken.Load() || c.touched || c.runner != nil && c.runner.Next() <= c.device.fabric.now
+	return c.visible() || c.woken.Load() || c.touched || c.runner != nil && c.runner.Next() <= c.fabric.now
 }
 
 // turn lets the runner work. What called for the turn is cleared before, so that what happens meanwhile calls for
 // another. The first error stops the fabric: to go on would only bury its cause. That of a node which went down in its
 // own turn does not: it is how the loop learns of the crash.
 func (c *completionQueue) turn() {
-	f := c.device.fabric
+	f := c.fabric
 	c.woken.Store(false)
 	c.touched = false
 	if _, err := c.runner.Turn(); err != nil && !c.device.dead && f.err == nil {
-		f.err = fmt.Errorf("sim: turn of %s at %v: %w", c.device.node.name, f.now, err)
+		f.err = fmt.Errorf("sim: turn of %s at %v: %w", c.node.name, f.now, err)
 	}
 	c.lastTurn = f.now
 }
@@ -103,7 +103,7 @@ func (c *completionQueue) wantMore() {
 	if c.closed || c.runner == nil {
 		return
 	}
-	later := c.device.fabric.now + 1
+	later := c.fabric.now + 1
 	if c.items.count > 0 {
 		c.want(max(c.items.front().at, later))
 	}

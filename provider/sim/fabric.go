@@ -44,6 +44,7 @@ type Fabric struct {
 
 	nodes    []*node
 	names    map[string]*node     // for look-up only, never iterated
+	cut      bool                 // there is a partition
 	uplink   []uint32             // resource of each rack towards the spine; nil: full bisection
 	downlink []uint32             // and back
 	links    map[[2]uint32]uint32 // resource of each slow link, by the two nodes; for look-up only
@@ -233,13 +234,14 @@ func (f *Fabric) leave() { f.inside = false }
 // peek returns the next event, and whether it is the end of a flow's message.
 func (f *Fabric) peek() (e event, isFinish, ok bool) {
 	finish := f.network.finish
+	first := f.events.peek()
 	switch {
-	case len(f.events) == 0 && len(finish) == 0:
+	case first == nil && len(finish) == 0:
 		return e, false, false
-	case len(f.events) == 0, len(finish) > 0 && finish[0].before(&f.events[0]):
+	case first == nil, len(finish) > 0 && finish[0].before(first):
 		return finish[0], true, true
 	}
-	return f.events[0], false, true
+	return *first, false, true
 }
 
 // handle carries an event out. It reports false if the event was void.

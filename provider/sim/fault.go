@@ -98,7 +98,7 @@ func (f *Fabric) Heal() {
 }
 
 // severed reports whether a partition stands between two ends.
-func (f *Fabric) severed(a, b *queuePair) bool { return a.device.node.group != b.device.node.group }
+func (f *Fabric) severed(a, b *queuePair) bool { return f.cut && a.node.group != b.node.group }
 
 // regroup puts each node on its side, and lets every connection that is cut or mended by that know.
 func (f *Fabric) regroup(sides []int) {
@@ -106,8 +106,10 @@ func (f *Fabric) regroup(sides []int) {
 	for i, q := range f.pairs {
 		was[i] = q != nil && q.state == driver.Ready && f.severed(q, q.peer)
 	}
+	f.cut = false
 	for i, n := range f.nodes {
 		n.group = sides[i]
+		f.cut = f.cut || sides[i] != 0
 	}
 	for i, q := range f.pairs {
 		switch {
@@ -134,7 +136,7 @@ func (f *Fabric) hold(i uint32, r *request, from *queuePair) {
 
 // mend lets travel on what a partition held. The bytes need not cross the links again: only the latency is paid.
 func (q *queuePair) mend() {
-	f := q.fabric()
+	f := q.fabric
 	// What was silent because of the cut is heard again; what crashed meanwhile is not.
 	if !q.peer.device.dead {
 		q.silence++
@@ -232,7 +234,7 @@ func (f *Fabric) setLink(from, to *node, rate float64) {
 	f.links[key] = link
 	f.network.setCapacity(link, rate)
 	for _, q := range f.pairs {
-		if q != nil && q.state == driver.Ready && q.device.node == from && q.peer.device.node == to {
+		if q != nil && q.state == driver.Ready && q.node == from && q.peer.node == to {
 			f.network.reroute(q.flow, f.path(from, to))
 		}
 	}

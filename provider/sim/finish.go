@@ -65,7 +65,7 @@ func (q finishQueue) rise(n *network, i int, e event) {
 
 // sink puts e at i or below.
 func (q finishQueue) sink(n *network, i int, e event) {
-	for c := queue(q).child(i); c > 0 && q[c].before(&e); c = queue(q).child(i) {
+	for c := heap(q).child(i); c > 0 && q[c].before(&e); c = heap(q).child(i) {
 		q.put(n, i, q[c])
 		i = c
 	}

@@ -17,7 +17,7 @@ func (r *request) load() uint32 {
 
 // pump sends what can be sent, in order. Small messages leave at once, large ones by the flow, one after the other.
 func (q *queuePair) pump() {
-	f := q.fabric()
+	f := q.fabric
 	for q.out.head != 0 && !q.moving {
 		i := q.out.head
 		r := f.requests.at(i)
@@ -36,15 +36,16 @@ func (q *queuePair) pump() {
 		q.sent(q.out.pop(f), q.crossing(r))
 	}
 	// Whatever was sent may have failed and ended the connection: then there is no flow any more.
-	if q.flow != 0 && !q.moving && f.network.flows.at(q.flow).active {
+	if q.flowing && !q.moving {
 		f.network.leave(q.flow)
+		q.flowing = false
 	}
 }
 
 // slot reports whether the NIC's engine can take the message now. It handles one message at a time, in the order in
 // which they were ready.
 func (q *queuePair) slot(r *request) bool {
-	f, n := q.fabric(), q.device.node
+	f, n := q.fabric, q.node
 	if f.now >= r.ready && !r.slotted {
 		// The place is taken when the message is ready, not before: what the host has posted and the NIC has not yet seen must
 		// not keep others back.
@@ -61,7 +62,7 @@ func (q *queuePair) slot(r *request) bool {
 
 // crossing is how long a small message takes to pass, at the speed of the slowest link of its path.
 func (q *queuePair) crossing(r *request) clock.Time {
-	f := q.fabric()
+	f := q.fabric
 	n := r.load()
 	if n == 0 || int(n) > f.config.Small {
 		return 0
@@ -91,9 +92,10 @@ func (q *queuePair) stepPump(gen uint32) bool {
 
 // move puts the first message of out on the flow.
 func (q *queuePair) move(n uint32) {
-	f := q.fabric()
+	f := q.fabric
 	q.moving = true
-	if !f.network.flows.at(q.flow).active {
+	if !q.flowing {
+		q.flowing = true
 		f.network.join(q.flow, f.now)
 	}
 	f.network.send(q.flow, n)
@@ -112,7 +114,7 @@ func (f *Fabric) finished(id uint32) {
 // sent is the moment at which the last byte of a message leaves this end. It is when the bytes are read, unless they
 // came inline.
 func (q *queuePair) sent(i uint32, crossing clock.Time) {
-	f := q.fabric()
+	f := q.fabric
 	r := f.requests.at(i)
 	f.traceRequest(Sent, r)
 	if r.stage == answering {
@@ -138,7 +140,7 @@ func (q *queuePair) sent(i uint32, crossing clock.Time) {
 // loseOutbound takes the requests out that wait to be sent: they are behind one that has failed, will be flushed, and
 // must not take effect. Answers to the peer still go.
 func (q *queuePair) loseOutbound() {
-	f := q.fabric()
+	f := q.fabric
 	var answers list
 	for q.out.head != 0 {
 		i := q.out.pop(f)
@@ -154,7 +156,7 @@ func (q *queuePair) loseOutbound() {
 // sentAnswer sends the bytes that a Read asked for. The gates are asked again: since the Read has passed them, they may
 // have been shut.
 func (q *queuePair) sentAnswer(i uint32, r *request, crossing clock.Time) {
-	f := q.fabric()
+	f := q.fabric
 	if status := q.admit(r); status != driver.OK {
 		q.refuse(i, status)
 		return
@@ -170,14 +172,14 @@ func (q *queuePair) sentAnswer(i uint32, r *request, crossing clock.Time) {
 
 // arrive plans the arrival of a message at the other end, behind those that were sent before it.
 func (q *queuePair) arrive(i uint32, travel clock.Time) {
-	f := q.fabric()
+	f := q.fabric
 	q.arrival = max(q.arrival, f.after(travel))
 	f.plan(q.arrival, evArrive, i, 0)
 }
 
 // answer tells the requester how its request ended.
 func (q *queuePair) answer(i uint32, status driver.Status) {
-	f := q.fabric()
+	f := q.fabric
 	r := f.requests.at(i)
 	if r.dropped {
 		f.release(i)
@@ -217,7 +219,7 @@ func (f *Fabric) stepArrive(i uint32) bool {
 
 // stepAnswer is the moment at which a request's answer reaches the requester.
 func (q *queuePair) stepAnswer(i uint32, r *request) {
-	f := q.fabric()
+	f := q.fabric
 	if r.dropped {
 		f.release(i)
 		return

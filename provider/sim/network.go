@@ -55,7 +55,7 @@ type network struct {
 	opened    []uint32 // scratch: flows that get a new rate
 	met       []uint32 // scratch: resources that they cross
 	unfrozen  int      // scratch: opened flows without a new rate yet
-	shares    queue    // scratch: resources by the share that each could give
+	shares    heap     // scratch: resources by the share that each could give
 }
 
 // addResource adds something to share. Resources are never taken away: there are a few for each node.

@@ -1,6 +1,11 @@
 package sim
 
-import "github.com/weft-fabric/weft/clock"
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/weft-fabric/weft/clock"
+)
 
 // kind says what an event does, and so what its index names.
 type kind uint8
@@ -36,59 +41,130 @@ func (e *event) before(o *event) bool {
 	return e.at < o.at || e.at == o.at && e.order < o.order
 }
 
-// queue is a heap with four children to a parent: half as deep as a binary one, and the children share cache lines.
-type queue []event
+// compare is the same for sorting.
+func compare(e, o event) int {
+	if e.before(&o) {
+		return -1
+	}
+	return 1
+}
 
-// push adds an event. It moves a hole up from the end until e fits.
+// The wheel turns once in 65 µs: nearly everything that is planned comes sooner, and what comes later is seldom.
+const (
+	slotBits  = 6 // a slot is 64 ns
+	slotCount = 1024
+)
+
+// queue holds the events in their order. In a large simulation there are thousands for each microsecond and hundreds of
+// thousands far ahead, timeouts for the most part, so that a heap of all is slow. Here events are kept in slots of time,
+// and sorted when their slot is due.
+//
+// Invariant: due, fresh, the slots from now+1 up to, not including, now+slotCount, and far come one after the other; what
+// is in fresh belongs among what is left of due, or before.
+type queue struct {
+	due    []event // of the slot now, sorted
+	next   int     // of due, the first that is left
+	fresh  heap    // planned since the slot became due
+	now    clock.Time
+	slots  [slotCount][]event
+	filled [slotCount / 64]uint64 // the slots that are not empty
+	spare  [][]event              // for slots: memory that no event is in
+	far    heap
+}
+
+// slotOf is the number of the slot of a moment.
+func slotOf(at clock.Time) clock.Time { return at >> slotBits }
+
+// push adds an event.
 func (q *queue) push(e event) {
-	h := append(*q, e)
-	i := len(h) - 1
-	for i > 0 {
-		parent := (i - 1) / 4
-		if !e.before(&h[parent]) {
-			break
-		}
-		h[i] = h[parent]
-		i = parent
+	switch slot := slotOf(e.at); {
+	case slot <= q.now:
+		q.fresh.push(e)
+	case slot < q.now+slotCount:
+		q.enter(int(slot%slotCount), e)
+	default:
+		q.far.push(e)
 	}
-	h[i] = e
-	*q = h
 }
 
-// pop takes the first event of a queue that is not empty.
-func (q *queue) pop() event {
-	h := *q
-	top := h[0]
-	last := h[len(h)-1]
-	h = h[:len(h)-1]
-	if len(h) > 0 {
-		h.sink(last)
-	}
-	*q = h
-	return top
-}
-
-// sink puts e, which replaces the top, where it belongs.
-func (q queue) sink(e event) {
-	i := 0
-	for c := q.child(i); c > 0 && q[c].before(&e); c = q.child(i) {
-		q[i] = q[c]
-		i = c
-	}
-	q[i] = e
-}
-
-// child returns the first of the children of i, or 0 if it has none.
-func (q queue) child(i int) int {
-	first := 4*i + 1
-	if first >= len(q) {
-		return 0
-	}
-	least := first
-	for c := first + 1; c < min(first+4, len(q)); c++ {
-		if q[c].before(&q[least]) {
-			least = c
+// enter adds an event to a slot of the wheel.
+func (q *queue) enter(slot int, e event) {
+	if q.filled[slot/64]>>(slot%64)&1 == 0 {
+		q.filled[slot/64] |= 1 << (slot % 64)
+		if n := len(q.spare); n > 0 {
+			q.slots[slot] = q.spare[n-1]
+			q.spare = q.spare[:n-1]
 		}
 	}
-	return least
+	q.slots[slot] = append(q.slots[slot], e)
+}
+
+// peek returns the first event, or nil. It is good until the next push or pop.
+func (q *queue) peek() *event {
+	if q.next == len(q.due) && len(q.fresh) == 0 && !q.turn() {
+		return nil
+	}
+	if q.isFresh() {
+		return &q.fresh[0]
+	}
+	return &q.due[q.next]
+}
+
+// isFresh reports whether the first event of those that are due is a fresh one.
+func (q *queue) isFresh() bool {
+	return len(q.fresh) > 0 && (q.next == len(q.due) || q.fresh[0].before(&q.due[q.next]))
+}
+
+// pop takes the event that peek has returned.
+func (q *queue) pop() {
+	if q.isFresh() {
+		q.fresh.pop()
+		return
+	}
+	q.next++
+}
+
+// turn goes on to the next slot with events. It reports false if there is none.
+func (q *queue) turn() bool {
+	slot, ok := q.nextSlot()
+	if len(q.far) > 0 && (!ok || slotOf(q.far[0].at) < slot) {
+		slot, ok = slotOf(q.far[0].at), true
+	}
+	if !ok {
+		return false
+	}
+	q.now, q.due, q.next = slot, q.due[:0], 0
+	if i := int(slot % slotCount); q.slots[i] != nil {
+		q.spare = append(q.spare, q.due)
+		q.due, q.slots[i] = q.slots[i], nil
+		q.filled[i/64] &^= 1 << (i % 64)
+	}
+	q.fetch()
+	slices.SortFunc(q.due, compare)
+	return true
+}
+
+// nextSlot finds the first slot on the wheel that has events.
+func (q *queue) nextSlot() (clock.Time, bool) {
+	from := int((q.now + 1) % slotCount)
+	for ahead := 0; ahead < slotCount; {
+		i := (from + ahead) % slotCount
+		if word := q.filled[i/64] >> (i % 64); word != 0 {
+			return q.now + 1 + clock.Time(ahead+bits.TrailingZeros64(word)), true
+		}
+		ahead += 64 - i%64
+	}
+	return 0, false
+}
+
+// fetch takes from far what the wheel has come near to.
+func (q *queue) fetch() {
+	for len(q.far) > 0 && slotOf(q.far[0].at) < q.now+slotCount {
+		e := q.far.pop()
+		if slotOf(e.at) == q.now {
+			q.due = append(q.due, e)
+		} else {
+			q.enter(int(slotOf(e.at)%slotCount), e)
+		}
+	}
 }

@@ -14,36 +14,44 @@ func TestQueueOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var q queue
 		var want []event
-		for i := range rapid.IntRange(1, 60).Draw(t, "events") {
-			e := event{at: clock.Time(rapid.IntRange(0, 9).Draw(t, "at")), order: uint64(i)}
+		var last event
+		for i := range rapid.IntRange(1, 200).Draw(t, "events") {
+			// Near and far, and never before the latest that was taken.
+			at := last.at + clock.Time(rapid.SampledFrom([]int{0, 1, 2, 200, 256, 3000, 65000, 66000, 200_000}).Draw(t, "at"))
+			e := event{at: at, order: uint64(i)}
 			q.push(e)
 			want = append(want, e)
 			if rapid.IntRange(0, 3).Draw(t, "pop") == 0 {
-				takeFirst(t, &q, &want)
+				last = takeFirst(t, &q, &want)
 			}
 		}
 		for len(want) > 0 {
 			takeFirst(t, &q, &want)
 		}
+		if e := q.peek(); e != nil {
+			t.Fatalf("%+v is left", *e)
+		}
 	})
 }
 
-func takeFirst(t *rapid.T, q *queue, want *[]event) {
-	slices.SortFunc(*want, compareEvents)
-	if got := q.pop(); got != (*want)[0] {
-		t.Fatalf("got %+v, want %+v", got, (*want)[0])
+// left is how many events a queue holds, and room for how many it has.
+func (q *queue) left() (count, room int) {
+	count, room = len(q.due)-q.next+len(q.fresh)+len(q.far), cap(q.due)+cap(q.fresh)+cap(q.far)
+	for _, list := range append(q.spare, q.slots[:]...) {
+		count, room = count+len(list), room+cap(list)
 	}
-	*want = (*want)[1:]
+	return count, room
 }
 
-func compareEvents(a, b event) int {
-	switch {
-	case a.before(&b):
-		return -1
-	case b.before(&a):
-		return 1
+func takeFirst(t *rapid.T, q *queue, want *[]event) event {
+	slices.SortFunc(*want, compare)
+	first := (*want)[0]
+	if got := q.peek(); got == nil || *got != first {
+		t.Fatalf("got %+v, want %+v", got, first)
 	}
-	return 0
+	q.pop()
+	*want = (*want)[1:]
+	return first
 }
 
 // However flows are moved and removed, the first to finish stands first and every flow knows its place.
@@ -111,7 +119,7 @@ func TestRingKeepsOrderWhileItGrows(t *testing.T) {
 			out++
 		}
 	}
-	if r.count != in-out || *r.front() != out {
+	if int(r.count) != in-out || *r.front() != out {
 		t.Errorf("%d are left, the first is %d", r.count, *r.front())
 	}
 }

@@ -12,55 +12,60 @@ import (
 
 // queuePair is one end of a connection. What it does as the requester stands in request.go and flow.go, as the
 // responder in respond.go and receive.go, and how it connects in connect.go.
+//
+// Events come to queue pairs in the order of time, which is no order in memory: in a large simulation each one waits for
+// the cache lines that it touches. So the fields stand together in lines of 64 bytes by what they are used for.
 type queuePair struct {
-	device  *Device
-	domain  *Domain
-	queue   *completionQueue
-	shared  *sharedReceives // nil: receives of its own
-	account account         // its completions that wait to be polled
-
+	// Whatever happens.
+	fabric *Fabric
+	node   *node
+	domain *Domain
+	queue  *completionQueue
 	index  uint32 // its slot in Fabric.pairs
 	pins   int32  // what names the slot: the program until Close, the peer while Ready, requests, and planned events
 	number uint32 // in the device, from 1, and never the same again
 	epoch  uint32 // of its address; a connection is one pair of epochs
 
-	// A simulation has many queue pairs, and most are idle: all that is one byte stands here, to keep them small.
 	state    driver.State
 	access   driver.Access
-	goneHeld bool // the peer said that it left, but a partition holds the message
-	stopped  bool // a request failed locally: nothing behind it starts
-	moving   bool // the first of out is on the flow
-	draining bool // an event will look at inbound
-	parked   bool // it stands in shared.waiting
+	goneHeld bool       // the peer said that it left, but a partition holds the message
+	stopped  bool       // a request failed locally: nothing behind it starts
+	moving   bool       // the first of out is on the flow
+	flowing  bool       // the flow is active
+	draining bool       // an event will look at inbound
+	parked   bool       // it stands in shared.waiting
+	latency  clock.Time // one way to the peer, without jitter
 
-	receiverWait time.Duration
-
-	connecting connecting
-	peer       *queuePair // from Ready until the next Reset
-	peerEpoch  uint32
-	silence    uint32 // generation of the events that report a silent peer
-
-	// Requests in posting order, linked through request.next: head is the oldest that has not completed, start the first
-	// that has not started.
+	// Sending. Requests in posting order are linked through request.next: head is the oldest that has not completed, start
+	// the first that has not started.
 	head, tail, start uint32
 	reads             int32      // Reads and atomics that have started and not taken effect
-	waitsFor          *queuePair // the one on which the request start waits for a message
+	out               list       // messages that wait for the flow, the first one perhaps moving: requests, and answers to Reads
+	flow              uint32     // in network.flows; 0: not connected
+	pumpGen           uint32     // of the events that look at out
+	pumpAt            clock.Time // when the next one will; Never: none planned
+	arrival           clock.Time // of the latest message to the peer: messages do not overtake
+	peer              *queuePair // from Ready until the next Reset
+	peerEpoch         uint32
+	silence           uint32 // generation of the events that report a silent peer
 
-	out       list       // messages that wait for the flow, the first one perhaps moving: requests, and answers to Reads
-	flow      uint32     // in network.flows; 0: not connected
-	pumpGen   uint32     // of the events that look at out
-	pumpAt    clock.Time // when the next one will; Never: none planned
-	held      list       // messages of this end that a partition stopped
-	latency   clock.Time // one way to the peer, without jitter
-	arrival   clock.Time // of the latest message to the peer: messages do not overtake
+	// Receiving.
+	receives  ring[receive]
+	inbound   list       // messages that wait for a receive, and those behind them
 	answering clock.Time // of the latest answer to the peer
+	account   account    // its completions that wait to be polled
+	arrived   uint64     // messages received since the last Reset
 
-	receives ring[receive]
-	arrived  uint64       // messages received since the last Reset
-	awaited  int32        // requests of the device that wait for arrived and have not started
-	patience uint32       // generation of the events that end the wait of inbound
-	chained  []*queuePair // whose next request waits for arrived: those whose waitsFor is this one
-	inbound  list         // messages that wait for a receive, and those behind them
+	// What only some have.
+	shared       *sharedReceives // nil: receives of its own
+	chained      []*queuePair    // whose next request waits for arrived: those whose waitsFor is this one
+	waitsFor     *queuePair      // the one on which the request start waits for a message
+	awaited      int32           // requests of the device that wait for arrived and have not started
+	patience     uint32          // generation of the events that end the wait of inbound
+	held         list            // messages of this end that a partition stopped
+	device       *Device
+	connecting   connecting
+	receiverWait time.Duration
 }
 
 // NewQueuePair makes a queue pair. The configuration is as package verbs has checked it.
@@ -74,7 +79,7 @@ func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 			len(device.pairs), maxQueuePairs, device.numbers, uint32(math.MaxUint32), driver.ErrLimit)
 	}
 	q := &queuePair{
-		device: device, domain: d, queue: config.Completions.(*completionQueue), access: config.Access,
+		fabric: device.fabric, node: device.node, device: device, domain: d, queue: config.Completions.(*completionQueue), access: config.Access,
 		receiverWait: config.ReceiverWait,
 	}
 	q.shared, _ = config.Shared.(*sharedReceives) // nil stays nil
@@ -90,8 +95,6 @@ func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 	}
 	return q, nil
 }
-
-func (q *queuePair) fabric() *Fabric { return q.device.fabric }
 
 // Number names the queue pair within its device.
 func (q *queuePair) Number() uint32 { return q.number }
@@ -112,13 +115,13 @@ func (q *queuePair) usable() error {
 
 // name names the queue pair in errors.
 func (q *queuePair) name() string {
-	return fmt.Sprintf("queue pair %d of %s", q.number, q.device.node.name)
+	return fmt.Sprintf("queue pair %d of %s", q.number, q.node.name)
 }
 
 // becomeNew makes the queue pair fit to connect, under a fresh address.
 func (q *queuePair) becomeNew() {
-	q.device.node.epochs++
-	q.epoch = q.device.node.epochs
+	q.node.epochs++
+	q.epoch = q.node.epochs
 	q.state = driver.New
 	q.peer = nil
 	q.connecting = connecting{}
@@ -130,8 +133,8 @@ func (q *queuePair) becomeNew() {
 // becomeError ends the connection: the peer is told, and what is outstanding completes, the oldest request with the
 // status oldest and everything else as Flushed.
 func (q *queuePair) becomeError(oldest driver.Status) {
-	f := q.fabric()
-	f.trace(q.device.node, Event{Kind: Failed, Queue: q.number, Status: oldest})
+	f := q.fabric
+	f.trace(q.node, Event{Kind: Failed, Queue: q.number, Status: oldest})
 	was := q.state
 	q.state = driver.Error
 	if was == driver.Connecting {
@@ -156,7 +159,7 @@ func (q *queuePair) becomeClosed() {
 	}
 	q.dropRequests()
 	for q.receives.count > 0 {
-		q.fabric().dropSpans(q.receives.pop().spans)
+		q.fabric.dropSpans(q.receives.pop().spans)
 	}
 	q.receives = ring[receive]{}
 	if q.parked {
@@ -170,7 +173,7 @@ func (q *queuePair) SetAccess(tag driver.Tag, access driver.Access) error {
 	if err := q.usable(); err != nil {
 		return err
 	}
-	q.fabric().control(q.fabric().delay.access, control{op: driver.OpQueueAccess, pair: q, queue: q.queue, tag: tag,
+	q.fabric.control(q.fabric.delay.access, control{op: driver.OpQueueAccess, pair: q, queue: q.queue, tag: tag,
 		access: access})
 	return nil
 }
@@ -183,7 +186,7 @@ func (q *queuePair) Reset(tag driver.Tag) error {
 	if q.state != driver.Error {
 		q.becomeError(driver.Flushed)
 	}
-	q.fabric().control(q.fabric().delay.reset, control{op: driver.OpReset, pair: q, queue: q.queue, tag: tag})
+	q.fabric.control(q.fabric.delay.reset, control{op: driver.OpReset, pair: q, queue: q.queue, tag: tag})
 	return nil
 }
 

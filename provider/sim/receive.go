@@ -25,7 +25,7 @@ func (q *queuePair) PostReceive(list []driver.Receive) (int, error) {
 			q.tell(driver.Completion{Tag: r.Tag, Queue: q.number, Op: driver.OpReceive, Status: driver.Flushed})
 			continue
 		}
-		q.receives.push(receive{r.Tag, q.fabric().keepSpans(r.Span, r.More), r.Bytes()})
+		q.receives.push(receive{r.Tag, q.fabric.keepSpans(r.Span, r.More), r.Bytes()})
 	}
 	q.drainLater()
 	return len(list), nil
@@ -56,7 +56,7 @@ func (q *queuePair) takeReceive() receive {
 func (q *queuePair) flushReceives() {
 	for q.receives.count > 0 {
 		got := q.receives.pop()
-		q.fabric().dropSpans(got.spans)
+		q.fabric.dropSpans(got.spans)
 		q.tell(driver.Completion{Tag: got.tag, Queue: q.number, Op: driver.OpReceive, Status: driver.Flushed})
 	}
 }

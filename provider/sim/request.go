@@ -38,6 +38,8 @@ type request struct {
 	after         driver.Arrival
 	ready         clock.Time // when the NIC could send what comes next for it
 	pair          uint32     // the requester
+	node          uint32     // the requester's, for the trace
+	number        uint32     // the requester's, for the trace
 	to            uint32     // the responder, since it has started
 	toEpoch       uint32     // of the responder: a later connection is another one
 	next          uint32     // in posting order
@@ -66,7 +68,7 @@ func (q *queuePair) Post(list []driver.Request) (int, error) {
 	if len(list) == 0 {
 		return 0, nil
 	}
-	ready := q.queue.charge(len(list)).Add(time.Duration(q.fabric().delay.doorbell))
+	ready := q.queue.charge(len(list)).Add(time.Duration(q.fabric.delay.doorbell))
 	// One doorbell for all: none of the list reaches the NIC before the last is written.
 	for i := range list {
 		q.post(&list[i], ready)
@@ -77,12 +79,12 @@ func (q *queuePair) Post(list []driver.Request) (int, error) {
 
 // post queues one request.
 func (q *queuePair) post(from *driver.Request, ready clock.Time) {
-	f := q.fabric()
+	f := q.fabric
 	i := f.requests.take()
 	r := f.requests.at(i)
 	*r = request{
 		tag: from.Tag, remote: from.Remote, compare: from.Compare, swap: from.Swap, after: from.After,
-		local: f.keepSpans(from.Span, from.More), ready: ready, pair: q.index,
+		local: f.keepSpans(from.Span, from.More), ready: ready, pair: q.index, node: q.node.index, number: q.number,
 		bytes: uint32(from.Bytes()), imm: from.Imm, op: from.Op, flags: from.Flags,
 	}
 	q.pins++
@@ -124,7 +126,7 @@ func (r *request) asks() bool { return r.op == driver.OpRead || r.op.IsAtomic() 
 
 // startRequests starts what may start, in posting order.
 func (q *queuePair) startRequests() {
-	f := q.fabric()
+	f := q.fabric
 	for q.start != 0 && q.state == driver.Ready && !q.stopped {
 		i := q.start
 		r := f.requests.at(i)

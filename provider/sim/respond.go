@@ -10,7 +10,7 @@ import (
 // too: order is kept.
 func (q *queuePair) stepMessage(i uint32, r *request) {
 	if q.state != driver.Ready || q.epoch != r.toEpoch {
-		q.fabric().lose(i)
+		q.fabric.lose(i)
 		return
 	}
 	if q.inbound.head != 0 || !q.canServe(r) {
@@ -52,7 +52,7 @@ func (q *queuePair) serve(i uint32, r *request) {
 		q.refuse(i, status)
 		return
 	}
-	q.fabric().traceRequest(Landed, r)
+	q.fabric.traceRequest(Landed, r)
 	switch r.op {
 	case driver.OpWrite:
 		q.landWrite(r)
@@ -82,7 +82,7 @@ func (q *queuePair) landWrite(r *request) {
 		return
 	}
 	m, offset, _ := q.domain.remote(r.remote, uint64(r.bytes), driver.RemoteWrite)
-	c := cursor{from: q.fabric().payloads.at(r.payload)}
+	c := cursor{from: q.fabric.payloads.at(r.payload)}
 	m.write(&c, offset, uint64(r.bytes))
 	q.device.touch()
 }
@@ -90,7 +90,7 @@ func (q *queuePair) landWrite(r *request) {
 // landNotice reports a WriteImm. It takes a receive, but leaves its memory alone.
 func (q *queuePair) landNotice(i uint32, r *request) {
 	got := q.takeReceive()
-	q.fabric().dropSpans(got.spans)
+	q.fabric.dropSpans(got.spans)
 	q.received(got.tag, r, driver.OK)
 	q.answer(i, driver.OK)
 	q.releaseChained()
@@ -98,7 +98,7 @@ func (q *queuePair) landNotice(i uint32, r *request) {
 
 // landSend puts a message where the next receive says.
 func (q *queuePair) landSend(i uint32, r *request) {
-	f := q.fabric()
+	f := q.fabric
 	got := q.takeReceive()
 	status := driver.OK
 	switch {
@@ -136,7 +136,7 @@ func (q *queuePair) landRead(i uint32, r *request) {
 		q.answer(i, driver.OK)
 		return
 	}
-	f := q.fabric()
+	f := q.fabric
 	r.stage, r.slotted = answering, false
 	r.ready = f.after(f.delay.fetch)
 	q.out.push(f, i)
@@ -145,7 +145,7 @@ func (q *queuePair) landRead(i uint32, r *request) {
 
 // landAtomic operates on a word and sends back what was there.
 func (q *queuePair) landAtomic(i uint32, r *request) {
-	f := q.fabric()
+	f := q.fabric
 	m, offset, _ := q.domain.remote(r.remote, 8, driver.RemoteAtomic)
 	b, _ := m.word(offset)
 	r.payload = f.payloads.take()
@@ -161,7 +161,7 @@ func (q *queuePair) landAtomic(i uint32, r *request) {
 // park makes a message wait for a receive, or behind one that does.
 func (q *queuePair) park(i uint32, r *request) {
 	r.stage = waiting
-	q.inbound.push(q.fabric(), i)
+	q.inbound.push(q.fabric, i)
 	if q.inbound.head == i {
 		q.lackReceive(r)
 	}
@@ -170,7 +170,7 @@ func (q *queuePair) park(i uint32, r *request) {
 // lackReceive gives the first message of inbound the time that its requester allows. It is asked again when receives
 // are posted.
 func (q *queuePair) lackReceive(r *request) {
-	f := q.fabric()
+	f := q.fabric
 	q.patience++
 	q.plan(f.now.Add(f.pairs[r.pair].receiverWait), evNotReady, q.patience)
 	q.parkShared()
@@ -190,7 +190,7 @@ func (q *queuePair) stepNotReady(gen uint32) bool {
 	if gen != q.patience || q.inbound.head == 0 {
 		return false
 	}
-	q.refuse(q.inbound.pop(q.fabric()), driver.ReceiverNotReady)
+	q.refuse(q.inbound.pop(q.fabric), driver.ReceiverNotReady)
 	return true
 }
 
@@ -199,14 +199,14 @@ func (q *queuePair) drainLater() {
 	if q.inbound.head == 0 || q.draining {
 		return
 	}
-	f := q.fabric()
+	f := q.fabric
 	q.draining = true
 	q.plan(f.after(f.delay.doorbell), evDrain, 0)
 }
 
 // stepDrain lets the messages that waited land, as far as receives reach.
 func (q *queuePair) stepDrain() bool {
-	f := q.fabric()
+	f := q.fabric
 	q.draining = false
 	served := false
 	for q.inbound.head != 0 {

@@ -36,17 +36,17 @@ func (s *slab[T]) give(i uint32) { s.free = append(s.free, i) }
 // ring is a queue that grows when it is full and never shrinks. The zero ring is empty and owns no memory, which keeps
 // idle queue pairs small.
 type ring[T any] struct {
-	items []T // len is 0 or a power of two
-	first int // the oldest
-	count int
+	items []T    // len is 0 or a power of two
+	first uint32 // the oldest
+	count uint32
 }
 
 // push adds an item behind the others.
 func (r *ring[T]) push(item T) {
-	if r.count == len(r.items) {
+	if int(r.count) == len(r.items) {
 		r.grow()
 	}
-	r.items[(r.first+r.count)&(len(r.items)-1)] = item
+	r.items[(r.first+r.count)&uint32(len(r.items)-1)] = item
 	r.count++
 }
 
@@ -56,7 +56,7 @@ func (r *ring[T]) front() *T { return &r.items[r.first] }
 // pop takes the oldest item of a ring that is not empty.
 func (r *ring[T]) pop() T {
 	item := r.items[r.first]
-	r.first = (r.first + 1) & (len(r.items) - 1)
+	r.first = (r.first + 1) & uint32(len(r.items)-1)
 	r.count--
 	return item
 }

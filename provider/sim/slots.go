@@ -31,7 +31,7 @@ func (q *queuePair) plan(at clock.Time, k kind, gen uint32) {
 		return
 	}
 	q.pins++ // until the event has happened, or turned out to be void
-	q.fabric().plan(at, k, q.index, gen)
+	q.fabric.plan(at, k, q.index, gen)
 }
 
 // unpin takes one pin away. With the last the slot is free.
@@ -40,7 +40,7 @@ func (q *queuePair) unpin() {
 	if q.pins > 0 {
 		return
 	}
-	f := q.fabric()
+	f := q.fabric
 	f.pairs[q.index] = nil
 	f.freePairs = append(f.freePairs, q.index)
 }

@@ -12,8 +12,9 @@ import (
 
 // sizes is how much of everything a fabric keeps.
 func sizes(f *Fabric) string {
+	_, room := f.events.left()
 	n := fmt.Sprint(len(f.pairs), len(f.queues), f.requests.used, f.spans.used, f.payloads.used, f.controls.used,
-		f.network.flows.used, cap(f.events))
+		f.network.flows.used, room)
 	for _, node := range f.nodes {
 		n += fmt.Sprint(" ", len(node.device.pairs), cap(node.device.pairs), len(node.device.queues), len(node.device.memories))
 	}

@@ -55,10 +55,15 @@ type Event struct {
 
 // trace takes an event into the hash and tells the observer. Time and Node are filled in here.
 func (f *Fabric) trace(n *node, e Event) {
-	e.Time = f.now
 	if n != nil {
 		e.Node = n.index
 	}
+	f.traceOf(e)
+}
+
+// traceOf is trace of an event whose Node is filled in.
+func (f *Fabric) traceOf(e Event) {
+	e.Time = f.now
 	h := f.hash
 	h = stir(h, uint64(e.Time))
 	h = stir(h, uint64(e.Tag))
@@ -85,12 +90,11 @@ func stir(h, word uint64) uint64 {
 
 // traceRequest reports a stage of a request.
 func (f *Fabric) traceRequest(k Kind, r *request) {
-	q := f.pairs[r.pair]
-	e := Event{Kind: k, Tag: r.tag, Queue: q.number, Bytes: r.bytes, Op: r.op, Status: r.status}
+	e := Event{Kind: k, Node: r.node, Tag: r.tag, Queue: r.number, Bytes: r.bytes, Op: r.op, Status: r.status}
 	if r.to != 0 && f.config.Observe != nil {
-		e.Peer = f.pairs[r.to].device.node.index
+		e.Peer = f.pairs[r.to].node.index
 	}
-	f.trace(q.device.node, e)
+	f.traceOf(e)
 }
 
 // TraceHash is a hash of everything that a protocol could have noticed so far. The same seed and the same program give

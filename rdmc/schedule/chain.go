@@ -23,6 +23,21 @@ func (c chain) receive(blocks, step int) (Transfer, bool) {
 	return Transfer{Peer: c.rank - 1, Block: block}, c.rank > 0 && block >= 0 && block < blocks
 }
 
+// sending and receiving: a member is busy for one step for each block, and waits for as many as there are members.
+func (c chain) sending(blocks int) (from, to int) {
+	if c.rank == c.members-1 {
+		return 0, 0
+	}
+	return c.rank, c.rank + blocks
+}
+
+func (c chain) receiving(blocks int) (from, to int) {
+	if c.rank == 0 {
+		return 0, 0
+	}
+	return c.rank - 1, c.rank - 1 + blocks
+}
+
 func (c chain) peers() []int {
 	var peers []int
 	if c.rank > 0 {

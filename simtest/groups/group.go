@@ -32,6 +32,8 @@ type Group struct {
 
 	stream *stream
 	posted uint64 // number of the message that is to be handed to Send next
+	last   int    // the member that all looks at first
+	named  []string
 }
 
 // Group makes a group and connects its members. It is ready a little later.
@@ -91,12 +93,12 @@ func (m *Member) open(unfinished []rdmc.Unfinished) (err error) {
 	return err
 }
 
+// names are those of the members, the same list for all.
 func (g *Group) names() []string {
-	names := make([]string, len(g.Members))
-	for i, m := range g.Members {
-		names[i] = m.Node.Name
+	for _, m := range g.Members[len(g.named):] {
+		g.named = append(g.named, m.Node.Name)
 	}
-	return names
+	return g.named
 }
 
 // connect does what package muster does between processes.
@@ -181,32 +183,29 @@ func (g *Group) sendMore() {
 
 // Done reports whether every message that was sent is complete at every member that runs.
 func (g *Group) Done() bool {
-	for _, m := range g.Members {
-		if !m.Node.Crashed && m.next < uint64(len(g.stream.sizes)) {
+	return g.all(func(m *Member) bool { return m.Node.Crashed || m.next >= uint64(len(g.stream.sizes)) })
+}
+
+// all reports whether something is true of all members. It is asked after every event, so it looks first at the one of
+// which it was not true the last time.
+func (g *Group) all(is func(*Member) bool) bool {
+	for range g.Members {
+		if !is(g.Members[g.last]) {
 			return false
 		}
+		g.last = (g.last + 1) % len(g.Members)
 	}
 	return true
 }
 
 // Failed reports whether the group has failed at every member that runs.
 func (g *Group) Failed() bool {
-	for _, m := range g.Members {
-		if !m.Node.Crashed && m.Failure == nil {
-			return false
-		}
-	}
-	return true
+	return g.all(func(m *Member) bool { return m.Node.Crashed || m.Failure != nil })
 }
 
 // Ready reports whether every member is connected.
 func (g *Group) Ready() bool {
-	for _, m := range g.Members {
-		if !m.Ready {
-			return false
-		}
-	}
-	return true
+	return g.all(func(m *Member) bool { return m.Ready })
 }
 
 // Close has every member that runs leave, and waits until all have.
