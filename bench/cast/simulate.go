@@ -50,7 +50,7 @@ func Simulate(ctx context.Context, job *Job, shape Fabric, watch Watch) (report 
 	if err != nil {
 		return nil, err
 	}
-	s := &simulation{ctx: ctx, job: job, shape: shape, racks: job.rackOf(), began: time.Now()}
+	s := &simulation{ctx: ctx, job: job, shape: shape, began: time.Now()}
 	if err := s.build(); err != nil {
 		return nil, err
 	}
@@ -77,6 +77,7 @@ func (s *simulation) phantom() bool { return s.job.Size*uint64(len(s.job.Members
 
 // build makes the network.
 func (s *simulation) build() (err error) {
+	s.racks = s.job.rackOf()
 	config := s.shape.config(s.job)
 	if len(s.shape.Racks) > 1 {
 		s.crossing.rackOf = rackOf(s.shape.Racks)
