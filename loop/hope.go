@@ -6,8 +6,8 @@ import "time"
 //
 // Who sleeps loses the time of an awakening in every pause: a sixth of it if pauses last 300 µs, hardly anything if they
 // last a millisecond; but the longer they are, the more a spinner burns. On links of 200 Mbit/s, where a block of 32 KiB
-// takes 1.3 ms, members of a group that spun for up to 1 ms used two to three times the processor time of sleepers, and gained
-// nothing. Pauses lasted 600 µs on average there, and 200 µs among processes of one host, where spinning helps.
+// takes 1.3 ms, 4 to 16 members of a group that spun for up to 1 ms used 3 to 1.2 times the processor time of sleepers. Their
+// pauses lasted about 600 µs on average there, counted as 1 ms if they were longer.
 type hope struct {
 	pause time.Duration // the average of the last ones, in which older ones hardly count
 }

@@ -159,13 +159,14 @@ func mostBlock(lane string, rate float64) int {
 }
 
 // slowLinks fixes what is best on links so slow that the largest block is less than large, over TCP: just that block, and one
-// stripe. The kernel's queues hide the latency there. At 200 Mbit/s 8 members took 1.085 × size ÷ rate for 64 MiB with one
-// stripe and 1.108 with two; 16 members took 0.39 s for 8 MiB so, 0.41 with two stripes of 16 KiB, and 0.63 with one of these.
+// stripe. The kernel's queues hide the latency and the hosts' work there. At 200 Mbit/s 8 members took 1.085 × size ÷ rate for 64 MiB with one
+// stripe and 1.108 with two; 16 members took 0.39 s for 8 MiB so, 0.41 with two stripes of 16 KiB, and 0.63 with one of these (medians of four, on a busy
+// machine).
 func (j *Job) slowLinks(n *tune.Network) {
 	if n.MaxBlock >= largeBlock {
 		return
 	}
-	n.Latency = 0
+	n.Latency, n.Message = 0, 0
 	j.Stripes = orElse(j.Stripes, 1)[0]
 	whole := (min(j.Size, tcpBlock) + blockUnit - 1) / blockUnit * blockUnit
 	j.Block = orElse(j.Block, min(n.MaxBlock, max(int(whole), blockUnit)))[0]

@@ -167,3 +167,25 @@ func TestTrialFails(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// On slow links TCP takes its largest block and one stripe, and no chain, however long the hosts take; what is fast leaves room.
+func TestSlowLinks(t *testing.T) {
+	slow := Links{Rate: 200e6, Latency: 300e-6, Message: 200e-6}
+	for _, c := range []struct {
+		lane  string
+		size  uint64
+		links Links
+		want  Choice
+	}{
+		{"tcp", 64 << 20, slow, Choice{Block: 32 << 10, Stripes: 1, Credits: 1}},
+		{"tcp", 100, slow, Choice{Block: 4 << 10, Stripes: 1, Credits: 1}},
+		{"tcp", 1 << 30, Links{Rate: 16e9, Latency: 20e-6, Message: 8e-6}, Choice{Block: 2 << 20, Stripes: 2, Credits: 3}},
+		{"shm", 256 << 20, Links{Rate: 80e9, Latency: 2e-6, Message: 5e-6}, Choice{Block: 1 << 20, Stripes: 2, Credits: 3}},
+	} {
+		job := openJob(4)
+		job.Size = c.size
+		if got, _, err := job.decide(c.lane, c.links); err != nil || got != c.want {
+			t.Errorf("%s, %d bytes, %+v: %+v, %v", c.lane, c.size, c.links, got, err)
+		}
+	}
+}
