@@ -39,7 +39,7 @@ type Job struct {
 	Racks     []int         `json:"racks,omitempty"` // members of each rack, in their order
 	Stripes   int           `json:"stripes"`
 	Credits   int           `json:"credits"`
-	Pace      time.Duration `json:"pace_ns,omitempty"` // that a block takes on its link, if that is certain; 0: it is not
+	Pace      time.Duration `json:"pace_ns,omitempty"` // of rdmc.Config: that a block takes on its link, where blocks shall not share it
 	Offload   bool          `json:"offload"`
 	Wait      perftest.Wait `json:"wait"`
 	Runs      int           `json:"runs"`            // that count; one more before them warms up, if there are several
