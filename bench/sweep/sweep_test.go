@@ -126,7 +126,7 @@ func TestChosenCanBeSimulated(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range cases {
-		if most := 2 * mostTransfers; c.Transfers() > most && !c.Auto {
+		if most := 2 * mostTransfers; c.Transfers() > most && !c.Auto && c.Block < MaxBlock {
 			t.Errorf("%v, %d bytes to %d: %d transfers", c.Algorithm, c.Size, c.Nodes, c.Transfers())
 		}
 		if c.Blocks() > mostBlocks {
