@@ -70,12 +70,12 @@ bench-verbs: ## measure the verbs on every provider and against their peers, and
 	@scripts/need ucx_perftest ucx-utils
 	$(GO) run -buildvcs=false ./bench/verbs -out bench/results/verbs.json
 
-MPI := openmpi-bin libopenmpi-dev mpich libmpich-dev
+# Whom weft multicast is compared with, and what it takes to run them.
+PEERS := openmpi-bin libopenmpi-dev mpich libmpich-dev gcc libc6-dev udpcast aria2 iproute2
 
-bench-multicast: build ## measure weft multicast beside MPI and one plain copy, and record it (15 minutes, a quiet machine, root)
-	@scripts/need --all $(MPI) gcc libc6-dev iproute2
-	$(GO) build -buildvcs=false -o bin/multicast ./bench/multicast
-	bin/multicast -weft $(BIN) -out bench/results/multicast.json
+bench-multicast: build ## measure weft multicast beside MPI, udpcast, BitTorrent and TCP, and record it (40 minutes, a quiet machine, root)
+	@scripts/need --all $(PEERS) || true # who is missing is a row that failed
+	$(BIN) bench multicast --out bench/results/multicast.json --plot bin/multicast.html
 
 bench-waiting: build ## measure what polling, sleeping and chains cost, and record it (5 minutes, a quiet machine, root)
 	$(BIN) bench waiting --out bench/results/waiting.json

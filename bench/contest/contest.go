@@ -57,7 +57,7 @@ func (c Contest) Judge(pairs []Pair) Result {
 
 // Step is the contest as one step of a run.
 func (c Contest) Step(pairs int) Step {
-	return Step{c.What + ", " + c.Peer, func() ([]Result, error) {
+	return Step{Name: c.What + ", " + c.Peer, Run: func() ([]Result, error) {
 		r, err := c.Hold(pairs)
 		return []Result{r}, err
 	}}

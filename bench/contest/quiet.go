@@ -26,7 +26,7 @@ type watch struct {
 }
 
 func newWatch() (*watch, error) {
-	busy, err := busyTime()
+	busy, err := BusyTime()
 	return &watch{time.Now(), busy, ownTime()}, err
 }
 
@@ -60,8 +60,8 @@ func (w *watch) others() float64 {
 	return (now.busy - last.busy - (now.own - last.own)).Seconds() / now.start.Sub(last.start).Seconds()
 }
 
-// busyTime is the time that all cores together have not been idle, stolen time included.
-func busyTime() (time.Duration, error) {
+// BusyTime is the time that all cores together have not been idle, stolen time included.
+func BusyTime() (time.Duration, error) {
 	text, err := os.ReadFile("/proc/stat")
 	if err != nil {
 		return 0, err

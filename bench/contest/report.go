@@ -10,25 +10,22 @@ import (
 	"text/tabwriter"
 )
 
-// report prints the results beside the last Recorded ones, keeps them, and fails if a bound is missed.
-func report(out string, r *Record) error {
-	last, err := load(out)
+// Print prints the results beside those of the last run, which is in a file; no name: there is none.
+func (r *Record) Print(last string) error {
+	before, err := load(last)
 	if err != nil {
 		return err
 	}
-	printTable(os.Stdout, r.Results, last)
+	printTable(os.Stdout, r.Results, before)
 	if slices.ContainsFunc(r.Results, Result.disturbed) {
 		fmt.Println("* others used the machine meanwhile: measure again when it is quiet")
 	}
-	if out != "" {
-		if err := keep(out, r); err != nil {
-			return err
-		}
-	}
-	return misses(r.Results)
+	return nil
 }
 
-// misses is an error with a line for each row that is not as it has to be.
+// Missed is an error with a line for each row that is not as it has to be.
+func (r *Record) Missed() error { return misses(r.Results) }
+
 func misses(results []Result) (err error) {
 	for _, r := range results {
 		switch {

@@ -1,8 +1,9 @@
-package main
+package multicast
 
 import (
 	"fmt"
 	"runtime"
+	"time"
 
 	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/rdmc/schedule"
@@ -14,8 +15,11 @@ const (
 	longBlocks  = 11_000
 )
 
-// allocationSteps count what a group allocates for a block, at all its members together.
-func allocationSteps() []contest.Step {
+// allocationTime is what counting is thought to take.
+const allocationTime = 5 * time.Second
+
+// allocationStep counts what a group allocates for a block, at all its members together.
+func allocationStep() planned {
 	count := func() (rows []contest.Result, err error) {
 		for _, a := range []schedule.Algorithm{schedule.Pipeline, schedule.Circulant, schedule.Chain} {
 			r := contest.Result{What: fmt.Sprintf("allocations per block, %v to 7 receivers", a), AtMost: true}
@@ -26,7 +30,7 @@ func allocationSteps() []contest.Step {
 		}
 		return rows, nil
 	}
-	return []contest.Step{{Name: "allocations per block", Run: count}}
+	return planned{contest.Step{Name: "allocations per block", Run: count}, allocationTime}
 }
 
 // allocations is per block and group. Whatever else the runtime allocates now and then is far below one in a hundred blocks.

@@ -1,64 +1,97 @@
-package main
+package multicast
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"slices"
+	"strconv"
+	"syscall"
+	"time"
 
 	"github.com/weft-fabric/weft/bench/contest"
+	"github.com/weft-fabric/weft/bench/delivery"
 	"github.com/weft-fabric/weft/bench/peers"
 )
 
 // What is sent on one host: to three receivers, several times in each sample.
 const (
-	messageBytes = 256 << 20
-	hostMembers  = 4
-	repeats      = 5
-	quickWays    = 12 // that are tried with -quick
-	shortlist    = 6  // of ways that are tried again before one is chosen
+	hostMembers = 4
+	repeats     = 5
+	quickWays   = 12               // that are tried with Quick
+	wayTime     = 30 * time.Second // for trying ways; who comes later was not fast elsewhere
+	shortlist   = 4                // of ways that are tried again before one is chosen
+	hostTime    = 100 * time.Second
+	weftLimit   = 3 * time.Minute
 )
 
 // hostSteps are the contests between processes of one host.
-func hostSteps(o options, r *contest.Record) []contest.Step {
-	return []contest.Step{
-		hostStep(o, r, "4 processes, shared memory, 256 MiB", "Open MPI in shared memory", "shm", peers.BcastsInSharedMemory()),
-		hostStep(o, r, "4 processes, loopback TCP, 256 MiB", "the best MPI over TCP", "tcp", peers.BcastsOverTCP()),
+func (b *bench) hostSteps() []planned {
+	return []planned{
+		b.hostStep("4 processes, shared memory, 256 MiB", "Open MPI in shared memory", "shm", peers.BcastsInSharedMemory()),
+		b.hostStep("4 processes, loopback TCP, 256 MiB", "the best MPI over TCP", "tcp", peers.BcastsOverTCP()),
 	}
 }
 
 // hostStep finds the fastest way of the peer, and then holds the contest.
-func hostStep(o options, r *contest.Record, what, peer, provider string, ways []peers.Bcast) contest.Step {
+func (b *bench) hostStep(what, peer, provider string, ways []peers.Bcast) planned {
 	c := contest.Contest{What: what, Peer: peer, Unit: "ms", Bound: 1, AtMost: true}
 	hold := func() (rows []contest.Result, err error) {
-		mpi, err := peers.NewMPI()
-		if err != nil {
-			return nil, err
+		if b.programs == nil {
+			return nil, b.noMPI
 		}
-		defer func() { err = errors.Join(err, mpi.Close()) }()
-		if o.quick {
+		if b.Quick {
 			ways = ways[:quickWays]
 		}
-		best, err := fastest(mpi, ways)
+		best, err := b.fastest(ways)
 		if err != nil {
 			return nil, err
 		}
-		r.Note("%s: the fastest of %d ways is %s", peer, len(ways), best)
-		c.Theirs = func() (float64, error) { return bcast(mpi, best, repeats) }
-		c.Ours = func() (float64, error) { return onHost(o.weft, provider, repeats) }
-		row, err := c.Hold(o.pairs)
+		b.record.Note("%s: the fastest of the ways that were tried is %s", peer, best)
+		c.Theirs = func() (float64, error) { return b.bcast(best, repeats) }
+		c.Ours = func() (float64, error) { return b.onHost(provider, repeats) }
+		b.pace.say(b.Said, "%s: %d pairs", what, b.Pairs)
+		row, err := c.Hold(b.Pairs)
 		return []contest.Result{row}, err
 	}
-	return contest.Step{Name: what + ", " + peer, Run: hold}
+	return planned{contest.Step{Name: what + ", " + peer, Run: hold}, hostTime}
 }
 
 // bcast is the median of several broadcasts by MPI, in milliseconds.
-func bcast(mpi *peers.MPI, way peers.Bcast, repeats int) (float64, error) {
-	seconds, err := mpi.Times(way, hostMembers, messageBytes, repeats)
+func (b *bench) bcast(way peers.Bcast, repeats int) (float64, error) {
+	if b.ctx.Err() != nil {
+		return 0, context.Cause(b.ctx)
+	}
+	seconds, err := b.programs.Times(way, hostMembers, messageBytes, repeats)
 	if err != nil {
 		return 0, err
 	}
 	return 1e3 * contest.Median(seconds), nil
+}
+
+// onHost is the median of several multicasts between processes of this host, in milliseconds.
+func (b *bench) onHost(provider string, repeats int) (float64, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithTimeout(b.ctx, weftLimit)
+	defer cancel()
+	c := exec.CommandContext(ctx, self, "multicast", "--json", "--size", strconv.Itoa(messageBytes), "--repeat", strconv.Itoa(repeats),
+		"--provider", provider, "--local", strconv.Itoa(hostMembers))
+	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	said, err := c.Output()
+	var ended *exec.ExitError
+	if errors.As(err, &ended) {
+		return 0, fmt.Errorf("weft multicast: %w: %s", err, ended.Stderr)
+	}
+	if err != nil {
+		return 0, err
+	}
+	s, err := delivery.ParseReport(said, provider)
+	return 1e3 * s.Seconds, err
 }
 
 // tried is a way and how long it took.
@@ -67,16 +100,17 @@ type tried struct {
 	millis float64
 }
 
-// fastest tries all ways, and the fastest of them again. A way that this machine cannot go is left out.
-func fastest(mpi *peers.MPI, ways []peers.Bcast) (peers.Bcast, error) {
+// fastest tries ways for a while, and the fastest of them again. A way that this machine cannot go is left out.
+func (b *bench) fastest(ways []peers.Bcast) (peers.Bcast, error) {
 	try := func(ways []peers.Bcast, repeats int) (all []tried, failed error) {
-		for _, way := range ways {
-			if millis, err := bcast(mpi, way, repeats); err == nil {
-				all = append(all, tried{way, millis})
-				fmt.Fprintf(os.Stderr, "%6.0f ms  %s\n", millis, way)
-			} else {
+		for began := time.Now(); len(ways) > 0 && time.Since(began) < wayTime; ways = ways[1:] {
+			millis, err := b.bcast(ways[0], repeats)
+			if err != nil {
 				failed = err
+				continue
 			}
+			all = append(all, tried{ways[0], millis})
+			b.pace.say(b.Said, "%6.0f ms  %s", millis, ways[0])
 		}
 		slices.SortStableFunc(all, func(a, b tried) int { return int(1e3*a.millis) - int(1e3*b.millis) })
 		return all, failed

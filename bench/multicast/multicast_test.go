@@ -1,68 +1,173 @@
-package main
+package multicast
 
 import (
-	"os"
+	"errors"
+	"regexp"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/weft-fabric/weft/bench/contest"
+	"github.com/weft-fabric/weft/bench/delivery"
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
-	"github.com/weft-fabric/weft/rig/links/network"
 )
 
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && os.Args[1] == copyRole {
-		exit(copyMain(os.Args[2:]))
-	}
-	leaktest.Main(m)
-}
+func TestMain(m *testing.M) { leaktest.Main(m) }
 
-func TestParseRefusesBadFlags(t *testing.T) {
-	weft := []string{"-weft", os.Args[0]}
-	for _, c := range []struct{ line, says string }{
-		{"-only (", "-only"}, {"-pairs 0", "-pairs 0"}, {"-pairs 1001", "-pairs 1001"}, {"-rounds 0", "-rounds 0"},
-		{"-out x -pairs 6", "at least 7 and 3"}, {"-out x -rounds 2", "at least 7 and 3"}, {"shm", "only flags"},
-		{"-weft ./no-such-file", "make builds it"},
-	} {
-		if _, err := parse(append(weft, strings.Fields(c.line)...)); err == nil || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: %v", c.line, err)
-		}
-	}
-	for _, line := range []string{"-out x -only shm", "-out x -quick"} {
-		if o, err := parse(append(weft, strings.Fields(line)...)); err != nil || o.run.Out != "" {
-			t.Errorf("%s would keep a partial run in %q (%v)", line, o.run.Out, err)
-		}
-	}
-}
-
-func TestCastResult(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		fine bool
-	}{
-		{`{"provider":"shm","median":{"seconds":0.1,"verified":true}}`, true},
-		{`{"provider":"tcp","median":{"seconds":0.1,"verified":true}}`, false},
-		{`{"provider":"shm","median":{"seconds":0.1}}`, false},
-		{`{"provider":"shm","median":{"seconds":0,"verified":true}}`, false},
-		{`{"provider":"shm"}`, false},
-		{``, false},
-	} {
-		if _, err := castResult([]byte(c.text), "shm"); (err == nil) != c.fine {
-			t.Errorf("%s: %v", c.text, err)
-		}
-	}
-}
-
-// TestPlainCopy copies as fast as the machine can.
-func TestPlainCopy(t *testing.T) {
-	n, err := network.Up(network.Config{Racks: []int{2}, Rate: network.Unlimited})
-	if err != nil {
-		t.Skip(err)
-	}
-	took, err := plainCopy(n)
-	if err != nil || took <= 0 {
-		t.Errorf("%v, %v", took, err)
-	}
-	if err := n.Close(); err != nil {
+func TestValidate(t *testing.T) {
+	fine := Options{Pairs: 7, Rounds: 5, Out: "x"}
+	if err := fine.Validate(); err != nil {
 		t.Error(err)
+	}
+	for says, change := range map[string]func(*Options){
+		"--pairs 0":        func(o *Options) { o.Pairs = 0 },
+		"--pairs 1001":     func(o *Options) { o.Pairs = 1001 },
+		"--rounds 0":       func(o *Options) { o.Rounds = 0 },
+		"at least 7 and 5": func(o *Options) { o.Rounds = 4 },
+		"whole runs only":  func(o *Options) { o.Partial = true },
+		"--plot":           func(o *Options) { o.Plot = "x.png" },
+	} {
+		o := fine
+		change(&o)
+		if err := o.Validate(); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%v, want %q", err, says)
+		}
+	}
+}
+
+// samples are deliveries that took so many seconds each.
+func samples(times ...float64) (all []delivery.Sample) {
+	for _, s := range times {
+		all = append(all, delivery.Sample{Seconds: s, Whole: s + 2, CPU: s / 10, Skew: s / 100, Bound: 1.02})
+	}
+	return all
+}
+
+func named(name string, kind delivery.Kind, times ...float64) *entry {
+	return &entry{Contestant: delivery.Contestant{Name: name, Kind: kind}, samples: samples(times...)}
+}
+
+// field is a whole group: one copy, three of ours, the chain, three kinds of others.
+func group() []*entry {
+	return []*entry{
+		named("one plain TCP copy", delivery.KindTCP, 10, 20, 10),
+		named("weft pipeline", delivery.KindWeft, 11, 20.4, 10.3),
+		named("weft circulant", delivery.KindWeft, 10.4, 20.8, 10.4),
+		named("weft auto", delivery.KindWeft, 10.2, 20.4, 10.2),
+		named("weft chain", delivery.KindWeft, 12),
+		named("Open MPI", delivery.KindMPI, 11, 21, 11),
+		named("udpcast", delivery.KindUDPCast, 11, 22, 11),
+		named("BitTorrent", delivery.KindTorrent, 12, 24, 12),
+	}
+}
+
+func find(t *testing.T, rows []contest.Result, what, peer string) contest.Result {
+	t.Helper()
+	for _, r := range rows {
+		if r.What == what && r.Peer == peer {
+			return r
+		}
+	}
+	t.Fatalf("there is no row %q against %q", what, peer)
+	return contest.Result{}
+}
+
+func TestLinkRows(t *testing.T) {
+	rows := linkRows("here", 15, group())
+	for _, c := range []struct {
+		what, peer   string
+		value, bound float64
+	}{
+		{"here, weft pipeline", "one plain TCP copy", 1.03, 1.05}, // the median of 1.1, 1.02, 1.03
+		{"here, weft pipeline: efficiency", "the best schedule's time", 1.02 / 1.03, 0.96},
+		{"here, weft pipeline: skew", "the transfer", 0.01, 0.02},
+		{"here, weft circulant", "the best of MPI", 10.4 / 11, 1},
+		{"here, weft circulant: CPU", "the best of MPI", 10.4 / 11, 0.5},
+		{"here, weft auto", "the best of udpcast", 10.2 / 11, 1},
+		{"here, weft auto: with start-up", "the best of BitTorrent", 12.2 / 14, 0},
+		{"here, weft chain", "one plain TCP copy", 1.2, 0},
+	} {
+		r := find(t, rows, c.what, c.peer)
+		if d := r.Value - c.value; d > 1e-9 || d < -1e-9 || r.Bound != c.bound || r.Failed != "" {
+			t.Errorf("%s, %s: %v with bound %v (%s), want %v and %v", c.what, c.peer, r.Value, r.Bound, r.Failed, c.value, c.bound)
+		}
+	}
+	for _, r := range linkRows("here", 7, group()) {
+		if strings.HasSuffix(r.What, "skew") {
+			t.Error("the skew of seven receivers has a row")
+		}
+	}
+}
+
+// TestFailedPeers has rows that say why they have no numbers, and takes part in pictures all the same.
+func TestFailedPeers(t *testing.T) {
+	all := group()
+	all[3] = &entry{Contestant: all[3].Contestant, failed: errors.New("no such algorithm")}
+	all[5] = missing(delivery.KindMPI, errors.New("not installed"))
+	rows := linkRows("here", 3, all)
+	if r := find(t, rows, "here, weft pipeline", "the best of MPI"); r.Failed != "not installed" {
+		t.Errorf("%+v", r)
+	}
+	if r := find(t, rows, "here, weft auto", ""); r.Failed != "no such algorithm" {
+		t.Errorf("%+v", r)
+	}
+	var p picture
+	p.add(3, 256<<20, all)
+	p.add(7, 256<<20, group())
+	for _, f := range p.figures() {
+		if err := f.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestTheBestOfAKindComesFirst(t *testing.T) {
+	tried := []*entry{
+		{Contestant: delivery.Contestant{Name: "failed", Kind: delivery.KindMPI}, failed: errors.New("on purpose")},
+		named("slow", delivery.KindMPI, 3), named("other", delivery.KindUDPCast, 1), named("fast", delivery.KindMPI, 1.9),
+	}
+	all := ofKind(tried, delivery.KindMPI)
+	if len(all) != 3 || all[0].Name != "fast" || all[1].Name != "slow" || all[2].Name != "failed" {
+		t.Errorf("%v", all)
+	}
+	b := &bench{slow: map[string]bool{}}
+	b.markSlow(all)
+	if !b.slow["slow"] || b.slow["fast"] || b.slow["failed"] {
+		t.Errorf("slow are %v", b.slow)
+	}
+}
+
+// TestEnough looks at a run that has used its time up.
+func TestEnough(t *testing.T) {
+	b := &bench{pace: pace{began: time.Now().Add(-Limit + time.Minute)}}
+	for _, c := range []struct {
+		rounds  int
+		another time.Duration
+		want    bool
+	}{{0, time.Hour, false}, {2, time.Hour, false}, {3, time.Hour, true}, {3, time.Second, false}} {
+		if got := b.enough(c.rounds, c.another); got != c.want {
+			t.Errorf("%d rounds are enough, if another takes %v: %v", c.rounds, c.another, got)
+		}
+	}
+	b.pace.later = time.Hour
+	if !b.enough(1, 0) || b.enough(0, 0) {
+		t.Error("what comes later has no time, and one round is not enough")
+	}
+}
+
+func TestPace(t *testing.T) {
+	var p pace
+	step := func(name string, takes time.Duration) planned {
+		return planned{contest.Step{Name: name, Run: func() ([]contest.Result, error) { return nil, nil }}, takes}
+	}
+	steps := p.plan([]planned{step("a", time.Hour), step("b", time.Minute), step("a too", 2*time.Minute)}, regexp.MustCompile("a"))
+	if len(steps) != 2 {
+		t.Fatalf("%d steps", len(steps))
+	}
+	if _, err := steps[0].Run(); err != nil || p.later != 2*time.Minute || p.left() <= time.Hour || p.left() > time.Hour+2*time.Minute {
+		t.Errorf("in the first step %v are left, %v for later ones (%v)", p.left(), p.later, err)
+	}
+	if !p.late(Limit-time.Minute) || p.late(Limit-3*time.Minute) {
+		t.Error("the limit is not seen")
 	}
 }

@@ -3,7 +3,7 @@ package peers
 import "strconv"
 
 // segments are the sizes that a message is cut into, for the algorithms that cut; 0: not at all.
-var segments = []int{1 << 20, 0, 256 << 10, 4 << 20, 64 << 10}
+var segments = []int{1 << 20, 4 << 20, 256 << 10, 0, 64 << 10}
 
 // BcastsInSharedMemory are the ways of Open MPI between processes of one host: all algorithms of its "tuned" component, with
 // one copy by the kernel (CMA) and with two through shared memory, and its other components. What was fast comes first.
@@ -12,7 +12,7 @@ func BcastsInSharedMemory() []Bcast {
 		return Bcast{Library: OpenMPI, Arguments: append([]string{"--mca", "pml", "ob1", "--mca", "btl", "vader,self"}, more...)}
 	}
 	var all []Bcast
-	for _, copies := range []string{"cma", "none"} {
+	for _, copies := range []string{"none", "cma"} {
 		for _, tuned := range tunedAlgorithms() {
 			all = append(all, shared(append([]string{"--mca", "btl_vader_single_copy_mechanism", copies}, tuned...)...))
 		}
@@ -37,13 +37,10 @@ func BcastsOverTCP() []Bcast {
 	return all
 }
 
-// tunedAlgorithms are the arguments for all algorithms of Open MPI's "tuned" component.
+// tunedAlgorithms are the arguments for all algorithms of Open MPI's "tuned" component. What was fast comes first.
 func tunedAlgorithms() (all [][]string) {
-	const linear, chain, pipeline, last = 1, 2, 3, 9
-	order := []int{pipeline, linear, chain}
-	for a := pipeline + 1; a <= last; a++ {
-		order = append(order, a)
-	}
+	const linear, chain, pipeline, splitBinary, binary, binomial, knomial, scatter, ring = 1, 2, 3, 4, 5, 6, 7, 8, 9
+	order := []int{binary, pipeline, chain, linear, splitBinary, binomial, knomial, scatter, ring}
 	for _, segment := range segments {
 		for _, algorithm := range order {
 			all = append(all, []string{"--mca", "coll_tuned_use_dynamic_rules", "1",

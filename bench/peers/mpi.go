@@ -45,7 +45,7 @@ func NewMPI() (*MPI, error) {
 	source := filepath.Join(folder, "bcast.c")
 	err = os.WriteFile(source, bcastSource, 0o600)
 	for _, l := range []Library{OpenMPI, MPICH} {
-		err = errors.Join(err, l.compile(source, m.program(l)))
+		err = errors.Join(err, l.compile(source, m.Program(l)))
 	}
 	if err != nil {
 		return nil, errors.Join(err, m.Close())
@@ -56,7 +56,8 @@ func NewMPI() (*MPI, error) {
 // Close removes the programs.
 func (m *MPI) Close() error { return os.RemoveAll(m.folder) }
 
-func (m *MPI) program(l Library) string { return filepath.Join(m.folder, "bcast."+string(l)) }
+// Program is the one of an implementation.
+func (m *MPI) Program(l Library) string { return filepath.Join(m.folder, "bcast."+string(l)) }
 
 func (l Library) compile(source, program string) error {
 	said, err := exec.Command("mpicc."+string(l), "-O2", "-o", program, source).CombinedOutput()
@@ -79,6 +80,14 @@ func (l Library) Version() (string, error) {
 	return string(found), nil
 }
 
+// Name is what people call it.
+func (l Library) Name() string {
+	if l == OpenMPI {
+		return "Open MPI"
+	}
+	return "MPICH"
+}
+
 // Bcast is one way to do MPI_Bcast.
 type Bcast struct {
 	Library   Library
@@ -96,7 +105,7 @@ func (b Bcast) String() string {
 func (m *MPI) Times(b Bcast, ranks, bytes, repeats int) ([]float64, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), mpiLimit)
 	defer cancel()
-	c := exec.CommandContext(ctx, "mpiexec."+string(b.Library), b.line(m.program(b.Library), ranks, bytes, repeats)...)
+	c := exec.CommandContext(ctx, "mpiexec."+string(b.Library), b.line(m.Program(b.Library), ranks, bytes, repeats)...)
 	c.Env = append(os.Environ(), b.Variables...)
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGTERM} // it ends its ranks; SIGKILL would leave them
 	c.Cancel = func() error { return c.Process.Signal(syscall.SIGTERM) }
@@ -105,7 +114,8 @@ func (m *MPI) Times(b Bcast, ranks, bytes, repeats int) ([]float64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w: %s", b, err, said)
 	}
-	return bcastTimes(string(said), repeats)
+	seconds, _, err := BcastTimes(string(said), repeats)
+	return seconds, err
 }
 
 func (b Bcast) line(program string, ranks, bytes, repeats int) []string {
@@ -121,16 +131,17 @@ func (b Bcast) line(program string, ranks, bytes, repeats int) []string {
 	return append(line, program, strconv.Itoa(bytes), strconv.Itoa(repeats))
 }
 
-// bcastTimes finds the times in what our program printed. Anything may stand around them.
-func bcastTimes(text string, repeats int) (seconds []float64, err error) {
+// BcastTimes finds in what our program printed how long each broadcast took, and what it cost of the processors, in seconds.
+// Anything may stand around that.
+func BcastTimes(text string, repeats int) (seconds, cpu []float64, err error) {
 	for line := range strings.Lines(text) {
-		nanos, err := strconv.ParseFloat(strings.TrimSpace(strings.TrimPrefix(line, "took ")), 64)
-		if strings.HasPrefix(line, "took ") && err == nil {
-			seconds = append(seconds, nanos/1e9)
+		var took, used float64
+		if n, _ := fmt.Sscanf(line, "took %f ns, of the processors %f ns\n", &took, &used); n == 2 {
+			seconds, cpu = append(seconds, took/1e9), append(cpu, used/1e9)
 		}
 	}
 	if len(seconds) != repeats {
-		return nil, fmt.Errorf("bcast printed %d times, not %d: %q", len(seconds), repeats, text)
+		return nil, nil, fmt.Errorf("bcast printed %d times, not %d: %q", len(seconds), repeats, text)
 	}
-	return seconds, nil
+	return seconds, cpu, nil
 }

@@ -122,12 +122,13 @@ func TestUCXRuns(t *testing.T) {
 }
 
 func TestBcastTimes(t *testing.T) {
-	got, err := bcastTimes("a warning\ntook 2000000000\ntook 1500000000\n", 2)
-	if want := []float64{2, 1.5}; err != nil || !slices.Equal(got, want) {
-		t.Errorf("%v, %v; want %v", got, err, want)
+	const one = "took 2000000000 ns, of the processors 500000000 ns\n"
+	got, cpu, err := BcastTimes("a warning\n"+one+"took 1500000000 ns, of the processors 250000000 ns\n", 2)
+	if err != nil || !slices.Equal(got, []float64{2, 1.5}) || !slices.Equal(cpu, []float64{0.5, 0.25}) {
+		t.Errorf("%v, %v, %v", got, cpu, err)
 	}
-	for _, bad := range []string{"", "took 1\n", "took 1\ntook x\n", "took 1\ntook 2\ntook 3\n"} {
-		if _, err := bcastTimes(bad, 2); err == nil {
+	for _, bad := range []string{"", one, one + "took x ns, of the processors 1 ns\n", one + "took 1 ns\n", one + one + one} {
+		if _, _, err := BcastTimes(bad, 2); err == nil {
 			t.Errorf("%q was taken", bad)
 		}
 	}

@@ -14,7 +14,6 @@ const (
 	mostBlocks    = 4096
 	mostTransfers = 4 << 20
 	enoughBlocks  = 256
-	smallBlock    = 4 << 10
 )
 
 // choose has the cost model choose what is not said, for the best of some algorithms; none means all.
@@ -47,7 +46,7 @@ func leastBlock(nodes int, size uint64, among []schedule.Algorithm) int {
 			most = enoughBlocks
 		}
 	}
-	return min(max(smallBlock, 1<<bits.Len64((size-1)/uint64(most))), MaxBlock)
+	return min(max(tune.MinBlock, 1<<bits.Len64((size-1)/uint64(most))), tune.MaxBlock)
 }
 
 // rackOf is the rack of each node; nil: there are none.

@@ -16,7 +16,7 @@ import (
 const (
 	MaxNodes = 10_000
 	MaxCases = 1_000
-	MaxBlock = 64 << 20 // the largest that the cost model knows
+	MaxBlock = tune.MaxBlock // bytes, the largest that the cost model knows
 	// MaxTransfers is how many blocks all receivers of one message may get together: about half an hour.
 	MaxTransfers = 1 << 27
 )

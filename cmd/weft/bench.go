@@ -10,6 +10,6 @@ func newBench() *cobra.Command {
 		Args:  noMore,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBenchReport(), newBenchWaiting())
+	cmd.AddCommand(newBenchMulticast(), newBenchReport(), newBenchWaiting(), newBenchPlay())
 	return cmd
 }

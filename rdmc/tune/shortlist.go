@@ -40,7 +40,7 @@ func hasRacks(g Group) bool { n := racks(g); return n > 1 && n < g.Members }
 // blocks are the sizes to choose from: 4 KiB, 6, 8, 12 and so on, up to the first that holds the message. If a network has
 // limits, the smallest is where they begin.
 func blocks(size uint64, n Network) (all []int) {
-	least, most := minBlock, maxBlock
+	least, most := MinBlock, MaxBlock
 	if n.MaxBlock > 0 {
 		most = min(most, n.MaxBlock)
 	}

@@ -37,12 +37,12 @@ type Choice struct {
 
 // Limits of what is chosen, and of what is known.
 const (
-	minBlock  = 4 << 10
-	maxBlock  = 64 << 20
+	MinBlock  = 4 << 10
+	MaxBlock  = 64 << 20
 	maxRate   = 1e15
 	maxTime   = time.Hour
 	maxBlocks = 1 << 26 // of a message, as package rdmc has it
-	maxSize   = maxBlocks * maxBlock
+	maxSize   = maxBlocks * MaxBlock
 )
 
 // optimism is how much more than the truth the formula says at most.
@@ -119,8 +119,8 @@ func check(g Group, n Network) error {
 		return fmt.Errorf("an uplink of %v bits a second: it is from 1 to %g, or 0 if it is never narrow", n.Uplink, maxRate)
 	case n.Latency < 0 || n.Latency > maxTime || n.Message < 0 || n.Message > maxTime:
 		return fmt.Errorf("a latency of %v and %v a message: they are from 0 to %v", n.Latency, n.Message, maxTime)
-	case n.MinBlock < 0 || n.MaxBlock < 0 || n.MaxBlock > 0 && n.MaxBlock < n.MinBlock || n.MinBlock > maxBlock:
-		return fmt.Errorf("blocks of %d to %d bytes: from 1 to %d, or 0 for no limit", n.MinBlock, n.MaxBlock, maxBlock)
+	case n.MinBlock < 0 || n.MaxBlock < 0 || n.MaxBlock > 0 && n.MaxBlock < n.MinBlock || n.MinBlock > MaxBlock:
+		return fmt.Errorf("blocks of %d to %d bytes: from 1 to %d, or 0 for no limit", n.MinBlock, n.MaxBlock, MaxBlock)
 	}
 	return nil
 }

@@ -1,0 +1,125 @@
+package multicast
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/bench/contest"
+	"github.com/weft-fabric/weft/bench/delivery"
+)
+
+// What is sent on links, to how many.
+const (
+	linkRate     = "200mbit"
+	messageBytes = 256 << 20
+	probeBytes   = 32 << 20
+	besideRounds = 2 // of whom nothing is asked
+	surelyRounds = 3 // also if the last would end late
+)
+
+var groupSizes = []int{3, 7, 15}
+
+// ours are the algorithms that have to reach something. A chain is simple and fast too, but its members finish one after the
+// other and one slow link slows it most: it stands beside, without a bound.
+var ours = []string{"pipeline", "circulant", "auto"}
+
+const beside = "chain"
+
+// entry is somebody who takes part in rounds.
+type entry struct {
+	delivery.Contestant
+	rounds  int               // in how many it takes part; 0: in all
+	samples []delivery.Sample // one of each round
+	failed  error             // why it takes part no longer
+}
+
+// linkStep measures a large message to a group.
+func (b *bench) linkStep(receivers int) planned {
+	bytes := messageBytes
+	if b.Quick {
+		bytes = probeBytes
+	}
+	s := contest.Step{Name: fmt.Sprintf("%d MiB to %d receivers", bytes>>20, receivers), Watches: true}
+	s.Run = func() (rows []contest.Result, err error) {
+		f, err := delivery.Open(receivers, linkRate)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, f.Close()) }()
+		peers, err := b.probe(f, delivery.Load{Bytes: probeBytes, Repeats: 1})
+		if err != nil {
+			return nil, err
+		}
+		all := b.rounds(f, delivery.Load{Bytes: bytes, Repeats: 1}, append(weftEntries(), peers...))
+		b.links.add(receivers, bytes, all)
+		return linkRows(s.Name, receivers, all), b.ctx.Err()
+	}
+	return planned{s, probeTime + time.Duration(b.Rounds)*roundTime(bytes)}
+}
+
+// What a step is thought to take: many short runs, and rounds of eight, each with its start.
+const (
+	probeTime = 150 * time.Second
+	startTime = 3 * time.Second
+)
+
+func roundTime(bytes int) time.Duration {
+	const rate = 190e6 / 8
+	return 8 * (startTime + time.Duration(float64(bytes)/rate*float64(time.Second)))
+}
+
+// weftEntries are ours, with the copy that all are compared with in front.
+func weftEntries() []*entry {
+	all := []*entry{{Contestant: delivery.OneCopy()}}
+	for _, algorithm := range ours {
+		all = append(all, &entry{Contestant: delivery.Weft(algorithm, 0)})
+	}
+	return append(all, &entry{Contestant: delivery.Weft(beside, 0), rounds: besideRounds})
+}
+
+// rounds has everybody deliver in turn. Who fails is left out from then on, and so is the rest if time runs out.
+func (b *bench) rounds(f *delivery.Field, load delivery.Load, all []*entry) []*entry {
+	for round := range b.Rounds {
+		if b.enough(round, roundTime(load.Bytes)) {
+			b.record.Note("%d receivers: %d rounds of %d, because time ran out", f.Receivers(), round, b.Rounds)
+			break
+		}
+		for _, e := range all {
+			if e.failed != nil || e.rounds > 0 && round >= e.rounds {
+				continue
+			}
+			b.deliver(f, load, e, fmt.Sprintf("round %d of %d", round+1, b.Rounds))
+			if b.ctx.Err() != nil {
+				return all
+			}
+		}
+	}
+	return all
+}
+
+// enough reports whether there have been rounds enough, because another one would take too long.
+func (b *bench) enough(rounds int, another time.Duration) bool {
+	return rounds >= surelyRounds && b.pace.late(another) || rounds > 0 && b.pace.late(0)
+}
+
+// deliver takes one sample. Others may fail once: it is not they who are tested.
+func (b *bench) deliver(f *delivery.Field, load delivery.Load, e *entry, when string) {
+	s, err := f.Deliver(b.ctx, e.Contestant, load)
+	if err != nil && e.Kind != delivery.KindWeft && len(e.samples) > 0 && b.ctx.Err() == nil {
+		b.record.Note("%d receivers, %s: tried again, because of: %v", f.Receivers(), when, err)
+		s, err = f.Deliver(b.ctx, e.Contestant, load)
+	}
+	if b.ctx.Err() != nil {
+		e.failed = context.Cause(b.ctx)
+		return
+	}
+	if err != nil {
+		e.failed = err
+		b.pace.say(b.Said, "%d receivers, %s: %v", f.Receivers(), when, err)
+		return
+	}
+	e.samples = append(e.samples, s)
+	b.pace.say(b.Said, "%d receivers, %s: %s, %.3f s, with start-up %.2f s, CPU %.2f of %.2f s", f.Receivers(), when, e.Name, s.Seconds, s.Whole, s.CPU, s.AllCPU)
+}
