@@ -16,6 +16,7 @@ import (
 const (
 	MaxNodes = 10_000
 	MaxCases = 1_000
+	MaxBlock = tune.MaxBlock // bytes, the largest that the cost model knows
 	// MaxTransfers is how many blocks all receivers of one message may get together: about half an hour.
 	MaxTransfers = 1 << 27
 )
@@ -110,7 +111,7 @@ func (p *Plan) group(nodes int, size uint64) (cases []Case, err error) {
 
 // probe says what is wrong whatever is chosen.
 func (p *Plan) probe(nodes int, size uint64) error {
-	job := p.job(Case{Nodes: nodes, Size: size, Choice: tune.Choice{Block: cast.MaxBlock, Stripes: 1, Credits: 1}})
+	job := p.job(Case{Nodes: nodes, Size: size, Choice: tune.Choice{Block: MaxBlock, Stripes: 1, Credits: 1}})
 	return p.Fabric.Validate(&job)
 }
 
@@ -125,7 +126,7 @@ func (p *Plan) check(cases []Case) error {
 			return err
 		}
 		if n := c.Transfers(); n > MaxTransfers {
-			return fmt.Errorf("%d nodes with %d blocks are %d transfers, which %w: at most %d; take larger blocks", c.Nodes, c.Blocks(), n, ErrPlan, MaxTransfers)
+			return fmt.Errorf("%d nodes with %d blocks are %d transfers, which %w: at most %d; take larger blocks, or fewer nodes", c.Nodes, c.Blocks(), n, ErrPlan, MaxTransfers)
 		}
 	}
 	return nil
@@ -147,6 +148,11 @@ func (p *Plan) validate() error {
 	}
 	if n := len(p.Nodes) * len(p.Sizes) * (len(p.Algorithms)*len(p.Blocks) + 1); n > MaxCases {
 		return fmt.Errorf("a sweep of %d cases %w: at most %d", n, ErrPlan, MaxCases)
+	}
+	for _, block := range p.Blocks {
+		if block != 0 && (block < cast.MinBlock || block > MaxBlock) {
+			return fmt.Errorf("block size: %d %w: it is between %d and %d", block, ErrPlan, cast.MinBlock, MaxBlock)
+		}
 	}
 	return p.validateRest()
 }

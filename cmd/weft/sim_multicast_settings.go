@@ -100,8 +100,8 @@ func (o *simMulticastOptions) fillSizes(_ *cobra.Command, p *sweep.Plan) error {
 		return fmt.Errorf("--blocks: %w; or write auto", err)
 	}
 	for _, block := range blocks {
-		if block < cast.MinBlock || block > cast.MaxBlock {
-			return fmt.Errorf("--blocks: one of %v: it is between %v and %v", block, units.Size(cast.MinBlock), units.Size(cast.MaxBlock))
+		if block < cast.MinBlock || block > sweep.MaxBlock {
+			return fmt.Errorf("--blocks: one of %v: it is between %v and %v", block, units.Size(cast.MinBlock), units.Size(sweep.MaxBlock))
 		}
 		p.Blocks = append(p.Blocks, int(block))
 	}

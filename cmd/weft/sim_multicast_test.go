@@ -47,7 +47,7 @@ func TestSimMulticastUsage(t *testing.T) {
 		{"--rate 0", `--rate: "0" is no rate`},
 		{"--rate fast", `--rate: "fast" is no rate`},
 		{"--blocks 0", `--blocks: "0": sizes begin at 1; or write auto`},
-		{"--blocks 1", "--blocks: one of 1 B: it is between 64 B and 256 MiB"},
+		{"--blocks 1", "--blocks: one of 1 B: it is between 64 B and 64 MiB"},
 		{"--blocks 1GB", "--blocks: one of 1 GB: it is between"},
 		{"--size 0", `--size: "0": sizes begin at 1`},
 		{"--size lots", `--size: "lots"`},

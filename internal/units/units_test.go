@@ -106,3 +106,11 @@ func FuzzParseSizes(f *testing.F) {
 		}
 	})
 }
+
+func TestSeconds(t *testing.T) {
+	for seconds, want := range map[float64]string{0: "0", 8.81e-7: "881 ns", 1.135e-6: "1.14 µs", 0.0124: "12.4 ms", 1230: "1230 s"} {
+		if got := Seconds(seconds); got != want {
+			t.Errorf("%v: %q; want %q", seconds, got, want)
+		}
+	}
+}
