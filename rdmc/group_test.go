@@ -86,3 +86,24 @@ func TestBeyond64GiB(t *testing.T) {
 	}
 	r.closeAll()
 }
+
+// Names that stand twice are found, whether or not the others come in an order.
+func TestNamesStandOnce(t *testing.T) {
+	for _, c := range []struct {
+		members []string
+		ok      bool
+	}{
+		{[]string{"n9", "n10", "n11"}, true},
+		{[]string{"z", "a", "m"}, true},
+		{[]string{"a", "a"}, false},
+		{[]string{"a", "b", "a"}, false},
+		{[]string{"a", "b", "b", "c"}, false},
+		{[]string{"a", ""}, false},
+	} {
+		config := Config{Name: "g", Members: c.members}
+		config.setDefaults()
+		if err := config.validate(); (err == nil) != c.ok {
+			t.Errorf("%q: %v", c.members, err)
+		}
+	}
+}

@@ -18,7 +18,7 @@ func Collapse() {
 	if err != nil {
 		return
 	}
-	defer maps.Close()
+	defer func() { _ = maps.Close() }() // it was only read
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		if from, to, ok := parse(lines.Text()); ok {
 			start, length := whole(from, to)

@@ -17,8 +17,8 @@ func TestQueueOrder(t *testing.T) {
 		var last event
 		for i := range rapid.IntRange(1, 200).Draw(t, "events") {
 			// Near and far, and never before the latest that was taken.
-			at := last.at + clock.Time(rapid.SampledFrom([]int{0, 1, 2, 200, 256, 3000, 65000, 66000, 200_000}).Draw(t, "at"))
-			e := event{at: at, order: uint64(i)}
+			at := last.at + clock.Time(rapid.SampledFrom([]int{0, 64, 200, 3000, 65_000, 66_000, 200_000}).Draw(t, "at"))
+			e := event{at: at + clock.Time(rapid.IntRange(0, 9).Draw(t, "more")), order: uint64(i)}
 			q.push(e)
 			want = append(want, e)
 			if rapid.IntRange(0, 3).Draw(t, "pop") == 0 {
