@@ -25,7 +25,7 @@ func predict(g Group, n Network, c Choice) time.Duration {
 		return duration(racked(g, l, c, k))
 	}
 	g.Racks = nil
-	return duration(flat(g, l, c, k) * l.caution(c, k))
+	return duration(flat(g, l, c, k) * l.caution(c, g.Members, k))
 }
 
 // duration is a time that fits.
