@@ -23,7 +23,7 @@ ROCE         := qemu-system-x86 busybox-static kmod xz-utils iproute2 \
 ROCE_TIMEOUT ?= 15m
 
 .DEFAULT_GOAL := build
-.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-multicast bench-roce clean help
+.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-multicast bench-waiting bench-roce clean help
 
 build: ## build bin/weft, which needs only the C library
 	@scripts/need gcc gcc libc6-dev || echo "make: without a C compiler $(BIN) cannot load RDMA" >&2
@@ -76,6 +76,9 @@ bench-multicast: build ## measure weft multicast beside MPI and one plain copy, 
 	@scripts/need --all $(MPI) gcc libc6-dev iproute2
 	$(GO) build -buildvcs=false -o bin/multicast ./bench/multicast
 	bin/multicast -weft $(BIN) -out bench/results/multicast.json
+
+bench-waiting: build ## measure what polling, sleeping and chains cost, and record it (5 minutes, a quiet machine, root)
+	$(BIN) bench waiting --out bench/results/waiting.json
 
 # The machine's files are gone with it, so it prints what is to be kept.
 bench-roce: build ## measure weft perf beside perftest on Soft-RoCE in a virtual machine, and record it (a quiet machine)

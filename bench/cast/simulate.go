@@ -25,6 +25,7 @@ type simulation struct {
 	job      *Job
 	shape    Fabric
 	fabric   *sim.Fabric
+	racks    []int // as the algorithm knows them
 	crossing crossing
 	devices  []*verbs.Device
 	nodes    []*node
@@ -46,6 +47,7 @@ func Simulate(ctx context.Context, job *Job, shape Fabric, watch Watch) (report 
 	if s.shape, err = shape.of(job); err != nil {
 		return nil, err
 	}
+	s.racks = job.rackOf()
 	if err := s.build(); err != nil {
 		return nil, err
 	}
@@ -96,6 +98,9 @@ func (s *simulation) form() error {
 		if len(racks) > 0 {
 			config.Rack = racks[rank]
 		}
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		if err := s.addNode(rank, config); err != nil {
 			return fmt.Errorf("member %d: %w", rank, err)
 		}
@@ -108,6 +113,9 @@ func (s *simulation) form() error {
 
 func (s *simulation) connect() error {
 	for rank, n := range s.nodes {
+		if err := s.ctx.Err(); err != nil {
+			return err
+		}
 		for _, peer := range n.groups[multicast].Peers() {
 			if err := n.groups[multicast].Connect(peer, s.nodes[peer].groups[multicast].Addresses(rank)); err != nil {
 				return fmt.Errorf("member %d: %w", rank, err)
@@ -153,6 +161,7 @@ func (s *simulation) addNode(rank int, config sim.NodeConfig) error {
 		s.broken = s.broken || len(n.failed) > 0
 	}
 	group := n.configs()[multicast]
+	group.Racks = s.racks // one list for thousands of members
 	group.Ready = func() { s.ready++ }
 	made, err := rdmc.New(n.loop, n.domain, group)
 	if err == nil {

@@ -30,6 +30,15 @@ func newWatch() (*watch, error) {
 	return &watch{time.Now(), busy, ownTime()}, err
 }
 
+// Look looks at the machine for a moment, and says why what is measured now would be in doubt.
+func Look() []string {
+	w, err := newWatch()
+	if err != nil {
+		return nil // it does not tell
+	}
+	return w.before()
+}
+
 // before looks at the idle machine for a moment, and says what is wrong with it.
 func (w *watch) before() []string {
 	time.Sleep(settle)

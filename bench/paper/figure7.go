@@ -3,6 +3,7 @@ package paper
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/bench/figure"
@@ -58,31 +59,41 @@ func (o Options) tinyMessages(ctx context.Context) (*tiny, error) {
 	var list []crowd
 	for members := 2; members <= 16; members++ {
 		t.members = append(t.members, members)
-		one := crowd{experiment: experiment{members: members, size: 1, block: 64 * kib, fabric: sim.Config{Jitter: -1}}}
-		many := one
-		many.messages = t.messages
-		list = append(list, many, one)
-		for _, part := range costParts {
-			costs := sim.DefaultCosts()
-			part.free(&costs)
-			one.fabric.Costs = &costs
-			list = append(list, one)
-		}
+		list = append(list, t.crowds(members)...)
 	}
 	took, err := o.crowds(ctx, list)
 	if err != nil {
 		return nil, err
 	}
-	for each := range t.members {
-		mine := took[each*(2+len(costParts)):][:2+len(costParts)]
-		t.stream, t.alone = append(t.stream, mine[0]/time.Duration(t.messages)), append(t.alone, mine[1])
-		var parts []time.Duration
-		for _, without := range mine[2:] {
-			parts = append(parts, mine[1]-without)
-		}
-		t.parts = append(t.parts, parts)
+	for mine := range slices.Chunk(took, len(list)/len(t.members)) {
+		t.add(mine)
 	}
 	return t, nil
+}
+
+// crowds are many messages, one alone, and one without each of the costs.
+func (t *tiny) crowds(members int) []crowd {
+	one := crowd{experiment: experiment{members: members, size: 1, block: 64 * kib, fabric: sim.Config{Jitter: -1}}}
+	many := one
+	many.messages = t.messages
+	list := []crowd{many, one}
+	for _, part := range costParts {
+		costs := sim.DefaultCosts()
+		part.free(&costs)
+		one.fabric.Costs = &costs
+		list = append(list, one)
+	}
+	return list
+}
+
+// add takes down how long the crowds of the next group took.
+func (t *tiny) add(took []time.Duration) {
+	t.stream, t.alone = append(t.stream, took[0]/time.Duration(t.messages)), append(t.alone, took[1])
+	var parts []time.Duration
+	for _, without := range took[2:] {
+		parts = append(parts, took[1]-without)
+	}
+	t.parts = append(t.parts, parts)
 }
 
 func (t *tiny) charts(title string) []plot.Chart {
@@ -93,10 +104,10 @@ func (t *tiny) charts(title string) []plot.Chart {
 		}
 		return l
 	}
-	alone := line("one at a time", t.alone)
+	alone := line("1 ÷ time of one alone", t.alone)
 	alone.Dashed = true
 	return []plot.Chart{{Title: title, X: plot.Axis{Label: "group size"}, Y: plot.Axis{Label: "messages a second"},
-		Series: []plot.Series{line("many", t.stream), alone}}}
+		Series: []plot.Series{line("one after the other", t.stream), alone}}}
 }
 
 // bars shows where the time of one message goes, in groups of 2, 4, 8 and 16.

@@ -11,8 +11,9 @@ import (
 // Column is a column of the table of rows.
 type Column struct {
 	Head  string
-	Width int // characters that every cell, and the head, have room in
+	Width int // characters that the head and nearly every cell have room in
 	Cell  func(*Row) string
+	Left  bool // words, not numbers
 }
 
 // tableWidth is what a table may have, with a space between columns.
@@ -31,28 +32,28 @@ func (p *Plan) Columns() []Column {
 // settings are what was simulated.
 func (p *Plan) settings() (all []Column) {
 	if len(p.Nodes) > 1 {
-		all = append(all, Column{"nodes", 5, func(r *Row) string { return strconv.Itoa(r.Nodes) }})
+		all = append(all, Column{Head: "nodes", Width: 5, Cell: func(r *Row) string { return strconv.Itoa(r.Nodes) }})
 	}
 	if len(p.Sizes) > 1 {
-		all = append(all, Column{"size", 7, func(r *Row) string { return units.Size(r.Size).String() }})
+		all = append(all, Column{Head: "size", Width: 7, Cell: func(r *Row) string { return units.Size(r.Size).String() }})
 	}
 	return append(all,
-		Column{"algorithm", p.nameWidth(), (*Row).name},
-		Column{"block", 7, func(r *Row) string { return units.Size(r.Block).String() }},
-		Column{"s/c", 4, func(r *Row) string { return fmt.Sprintf("%d/%d", r.Stripes, r.Credits) }})
+		Column{Head: "algorithm", Width: p.nameWidth(), Cell: (*Row).name, Left: true},
+		Column{Head: "block", Width: 7, Cell: func(r *Row) string { return units.Size(r.Block).String() }},
+		Column{Head: "s/c", Width: 4, Cell: func(r *Row) string { return fmt.Sprintf("%d/%d", r.Stripes, r.Credits) }})
 }
 
 // results are what came of it.
 func (p *Plan) results() []Column {
 	all := []Column{
-		{"time", 7, func(r *Row) string { return units.Seconds(r.Seconds) }},
-		{"× bound", 7, func(r *Row) string { return times(r.OverBound()) }},
-		{"× copy", 6, func(r *Row) string { return times(r.OverCopy()) }},
-		{"Gbit/s", 6, func(r *Row) string { return units.Digits(r.Rate / 1e9) }},
-		{"skew", 7, func(r *Row) string { return units.Seconds(r.Skew) }},
+		{Head: "time", Width: 7, Cell: func(r *Row) string { return units.Seconds(r.Seconds) }},
+		{Head: "× bound", Width: 7, Cell: func(r *Row) string { return times(r.OverBound()) }},
+		{Head: "× copy", Width: 6, Cell: func(r *Row) string { return times(r.OverCopy()) }},
+		{Head: "Gbit/s", Width: 6, Cell: func(r *Row) string { return units.Digits(r.Rate / 1e9) }},
+		{Head: "skew", Width: 7, Cell: func(r *Row) string { return units.Seconds(r.Skew) }},
 	}
 	if len(p.Fabric.Racks) > 1 {
-		all = append(all, Column{"crossed", 7, func(r *Row) string { return strconv.Itoa(r.CrossRack) }})
+		all = append(all, Column{Head: "crossed", Width: 7, Cell: func(r *Row) string { return strconv.Itoa(r.CrossRack) }})
 	}
 	return all
 }

@@ -22,14 +22,16 @@ func (p *Plan) Figure(rows []*Row) *figure.Figure {
 
 // what is sent to whom, as far as it is the same in all rows.
 func (p *Plan) what() string {
-	words := []string{}
-	if len(p.Sizes) == 1 {
-		words = append(words, units.Size(p.Sizes[0]).String())
+	links := "links of " + units.Rate(p.Rate).String()
+	switch {
+	case len(p.Sizes) == 1 && len(p.Nodes) == 1:
+		return fmt.Sprintf("%v to %d nodes, %s", units.Size(p.Sizes[0]), p.Nodes[0], links)
+	case len(p.Sizes) == 1:
+		return fmt.Sprintf("%v, %s", units.Size(p.Sizes[0]), links)
+	case len(p.Nodes) == 1:
+		return fmt.Sprintf("%d nodes, %s", p.Nodes[0], links)
 	}
-	if len(p.Nodes) == 1 {
-		words = append(words, fmt.Sprintf("%d nodes", p.Nodes[0]))
-	}
-	return strings.Join(append(words, "links of "+units.Rate(p.Rate).String()), ", ")
+	return links
 }
 
 func (p *Plan) table(rows []*Row) *figure.Table {

@@ -12,21 +12,21 @@ import (
 // comparison is of some settings with others, each pair in the same round.
 type comparison struct {
 	text   string
-	of     func(place string, s setting) bool // which settings are compared
-	with   func(setting) setting              // what each is compared with
+	of     func(p *place, s setting) bool // which settings are compared
+	with   func(setting) setting          // what each is compared with
 	value  func(sample) float64
 	bound  float64 // of the median at every place
 	atMost bool
 }
 
 // ratios are those at a place, of all pairs and rounds.
-func (c *comparison) ratios(taken samples, place string) (all []float64) {
+func (c *comparison) ratios(taken samples, p *place) (all []float64) {
 	for _, s := range settings() {
-		if !c.of(place, s) {
+		if !c.of(p, s) {
 			continue
 		}
-		theirs := taken[key{place, c.with(s)}]
-		for round, mine := range taken[key{place, s}] {
+		theirs := taken[key{p.name, c.with(s)}]
+		for round, mine := range taken[key{p.name, s}] {
 			all = append(all, c.value(mine)/c.value(theirs[round]))
 		}
 	}
@@ -38,7 +38,7 @@ func (c *comparison) claim(taken samples, all []*place) figure.Claim {
 	claim := figure.Claim{Text: c.text, Holds: true}
 	var said []string
 	for _, p := range all {
-		ratios := c.ratios(taken, p.name)
+		ratios := c.ratios(taken, p)
 		if len(ratios) == 0 {
 			continue
 		}

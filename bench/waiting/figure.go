@@ -19,9 +19,7 @@ func (t samples) figure(all []*place, rounds int) *figure.Figure {
 		Table: t.table(all),
 	}
 	for _, p := range all {
-		f.Bars = append(f.Bars, t.bars(p, "rate against polling by hosts", plot.Axis{Label: "rate", Unit: "ratio"}, t.relative),
-			t.bars(p, "processor seconds for 1 GB", plot.Axis{Label: "seconds", Unit: "s", Log: true},
-				func(k key) float64 { return t.median(k, func(s sample) float64 { return s.perGB }) }))
+		f.Bars = append(f.Bars, t.bars(p, "rate", rate), t.bars(p, "processor time for the same bytes", processors))
 	}
 	for _, c := range comparisons() {
 		f.Claims = append(f.Claims, c.claim(t, all))
@@ -37,24 +35,21 @@ func (t samples) median(k key, of func(sample) float64) float64 {
 	return contest.Median(values)
 }
 
-func (t samples) rate(k key) float64 { return t.median(k, func(s sample) float64 { return s.rate }) }
-
-// relative is the rate against that of members that poll and relay by themselves.
-func (t samples) relative(k key) float64 {
-	base := key{k.place, k.waiting(polling)}
-	base.chains = false
-	return t.rate(k) / t.rate(base)
+// relative is a median against that of members that poll and relay by themselves.
+func (t samples) relative(k key, of func(sample) float64) float64 {
+	base := key{k.place, byLoops(k.waiting(polling))}
+	return t.median(k, of) / t.median(base, of)
 }
 
 // bars has a group for each algorithm and size, and in it a bar for each way to wait and to relay.
-func (t samples) bars(p *place, title string, y plot.Axis, value func(key) float64) plot.Bars {
-	b := plot.Bars{Title: p.name + ": " + title, Y: y}
+func (t samples) bars(p *place, what string, of func(sample) float64) plot.Bars {
+	b := plot.Bars{Title: p.name + ": " + what, Y: plot.Axis{Label: "against members that poll and relay by themselves", Unit: "ratio"}}
 	for _, chains := range []bool{false, true} {
 		for _, wait := range waits {
 			series := plot.BarSeries{Name: wait + ", " + setting{chains: chains}.relays()}
 			for _, s := range settings() {
 				if s.wait == wait && s.chains == chains {
-					series.Values = append(series.Values, value(key{p.name, s}))
+					series.Values = append(series.Values, t.relative(key{p.name, s}, of))
 				}
 			}
 			b.Series = append(b.Series, series)
@@ -83,11 +78,11 @@ func (t samples) table(all []*place) *figure.Table {
 }
 
 func (t samples) row(p *place, s setting) []string {
-	row := []string{p.name, s.algorithm, s.size.name, s.relays(), units.Digits(t.rate(key{p.name, s}) / 1e6)}
+	row := []string{p.name, s.algorithm, s.size.name, s.relays(), units.Digits(t.median(key{p.name, s}, rate) / 1e6)}
 	for _, wait := range waits[1:] {
-		row = append(row, fmt.Sprintf("%.2f ×", t.rate(key{p.name, s.waiting(wait)})/t.rate(key{p.name, s})))
+		row = append(row, fmt.Sprintf("%.2f ×", t.median(key{p.name, s.waiting(wait)}, rate)/t.median(key{p.name, s}, rate)))
 	}
-	for _, of := range []func(sample) float64{func(s sample) float64 { return s.perGB }, func(s sample) float64 { return s.cores }} {
+	for _, of := range []func(sample) float64{processors, cores} {
 		for _, wait := range waits {
 			row = append(row, units.Digits(t.median(key{p.name, s.waiting(wait)}, of)))
 		}

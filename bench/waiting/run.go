@@ -72,8 +72,8 @@ func Run(ctx context.Context, o Options) (f *figure.Figure, err error) {
 
 func closeAll(all []*place) (err error) {
 	for _, p := range all {
-		if p.limits != nil {
-			err = errors.Join(err, p.limits.close())
+		if p.links != nil {
+			err = errors.Join(err, p.links.close())
 		}
 	}
 	return err

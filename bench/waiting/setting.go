@@ -26,10 +26,11 @@ type size struct {
 
 var (
 	algorithms = []string{"chain", "pipeline"}
-	sizes      = []size{{"100MB", 3, 1}, {"1MB", 30, 10}, {"10KB", 100, 50}}
+	sizes      = []size{{"100MB", 2, 1}, {"1MB", 30, 6}, {"10KB", 100, 30}}
 	waits      = []string{polling, hybrid, sleeping}
 	large      = sizes[0]
-	small      = sizes[len(sizes)-1]
+	middle     = sizes[1]
+	small      = sizes[2]
 )
 
 // The ways to wait.
@@ -85,14 +86,11 @@ func (s setting) waiting(wait string) setting {
 	return s
 }
 
-// turn brings the waits of a round into another order each time, so that none always follows the same.
-func turn(all []setting, round int) []setting {
-	all = slices.Clone(all)
-	for i := 0; i < len(all); i += len(waits) {
-		group := all[i : i+len(waits)]
-		slices.Reverse(group[:round%len(waits)])
-		slices.Reverse(group[round%len(waits):])
-		slices.Reverse(group)
+// turn has another way to wait begin in each round, so that none always follows the same.
+func turn(all []setting, round int) (turned []setting) {
+	first := round % len(waits)
+	for group := range slices.Chunk(all, len(waits)) {
+		turned = slices.Concat(turned, group[first:], group[:first])
 	}
-	return all
+	return turned
 }

@@ -21,7 +21,7 @@ func newBenchReport() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report FILE.json...",
 		Short: "Put recorded runs on one page: every figure with its claims and numbers",
-		Long: `Reads runs that were recorded with --out or --json FILE, and prints how many
+		Long: `Reads runs that were recorded with --out FILE.json, and prints how many
 claims hold. With --html it writes one page that needs nothing but itself: it
 opens from disk, without a network, and prints well. With --svg it writes each
 drawing to a file of its own.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/bench/figure"
 	"github.com/weft-fabric/weft/bench/waiting"
 )
@@ -92,12 +93,15 @@ func (o *benchWaitingOptions) measure(ctx context.Context, errs io.Writer, recor
 	})
 	line.start()
 	defer line.stop()
-	return waiting.Run(ctx, waiting.Options{Rounds: o.rounds,
-		Progress: func(d, a int) { done.Store(int64(d)); all.Store(int64(a)) },
-		Warn: func(text string) {
-			line.hide(func() { fmt.Fprintln(errs, "weft:", text) })
-			record.Warnings = append(record.Warnings, text)
-		}})
+	warn := func(text string) {
+		line.hide(func() { fmt.Fprintln(errs, "weft:", text) })
+		record.Warnings = append(record.Warnings, text)
+	}
+	for _, doubt := range contest.Look() {
+		warn(doubt)
+	}
+	return waiting.Run(ctx, waiting.Options{Rounds: o.rounds, Warn: warn,
+		Progress: func(d, a int) { done.Store(int64(d)); all.Store(int64(a)) }})
 }
 
 // show prints, draws and keeps the record, whichever was asked for.

@@ -12,6 +12,6 @@ gives the same times, to the nanosecond, on every machine.`,
 		Args: noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newSimSchedule())
+	cmd.AddCommand(newSimMulticast(), newSimPaper(), newSimSchedule())
 	return cmd
 }

@@ -40,11 +40,9 @@ func newAxis(a Axis, values []float64) *axis {
 	return x
 }
 
+// fitLog leaves some room on both sides, and much where values are nearly the same: they shall look like it.
 func (x *axis) fitLog() {
-	room := math.Pow(x.hi/x.lo, 0.05)
-	if x.hi/x.lo < 1.01 {
-		room = 2
-	}
+	room := max(math.Pow(x.hi/x.lo, 0.05), math.Sqrt(4*x.lo/x.hi))
 	x.lo, x.hi = x.lo/room, x.hi*room
 	x.ticks = logTicks(x.lo, x.hi, x.binary)
 }
@@ -81,8 +79,16 @@ func (x *axis) tick(v float64) string {
 	return plain(v/x.common().factor, 6)
 }
 
-// full is a value with its unit.
-func (x *axis) full(v float64) string { return worded(x.scales, v, 4) }
+// full is a value with its unit, and the three digits that a measurement has.
+func (x *axis) full(v float64) string { return worded(x.scales, v, 3) }
+
+// cutOff ends a linear axis soon behind the last value, instead of at a tick.
+func (x *axis) cutOff(values []float64) {
+	if last := slices.Max(values); !x.Log && last > 0 {
+		x.hi = min(x.hi, last+0.03*(last-x.lo))
+		x.ticks = slices.DeleteFunc(x.ticks, func(v float64) bool { return v > x.hi })
+	}
+}
 
 // widest is about how wide the widest tick is.
 func (x *axis) widest() (width float64) {

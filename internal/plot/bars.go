@@ -33,7 +33,7 @@ func (b *Bars) draw() (*canvas, error) {
 	if err := b.Validate(); err != nil {
 		return nil, err
 	}
-	out := &canvas{width: chartWidth}
+	out := &canvas{width: chartWidth, narrowest: chartLeast}
 	value := newAxis(b.Y, b.values())
 	top := out.heading(b.Title) + 20
 	if b.Bound > 0 {

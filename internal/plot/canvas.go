@@ -24,6 +24,7 @@ type canvas struct {
 	body          bytes.Buffer
 	title         string
 	width, height float64
+	narrowest     float64 // how narrow it may become on a page, which then has to scroll
 }
 
 // WriteAll draws several drawings below each other, as one SVG file.
@@ -41,6 +42,7 @@ func WriteAll(w io.Writer, drawings ...Drawing) error {
 		all.body.Write(c.body.Bytes())
 		all.body.WriteString("</svg>\n")
 		all.width, all.height = max(all.width, c.width), all.height+c.height
+		all.narrowest = max(all.narrowest, c.narrowest)
 		all.title = strings.TrimPrefix(all.title+"; "+c.title, "; ")
 	}
 	return all.write(w)
@@ -55,15 +57,12 @@ func writeSVG(w io.Writer, d Drawing) error {
 	return c.write(w)
 }
 
-// legible is to what part of its size a drawing may shrink on a narrow page; then the page has to scroll.
-const legible = 0.75
-
 // write puts the elements into an SVG file. It has no XML declaration, so that it can stand within HTML, too. Width and height are its
 // natural size, and a page may say otherwise: the viewBox makes everything scale.
 func (c *canvas) write(w io.Writer) error {
 	var out bytes.Buffer
 	fmt.Fprintf(&out, `<svg xmlns="http://www.w3.org/2000/svg" class="weft-plot" viewBox="0 0 %s %s" width="%s" height="%s" style="min-width:%spx" role="img" aria-label="%s">`,
-		num(c.width), num(c.height), num(c.width), num(c.height), num(c.width*legible), escape(c.title))
+		num(c.width), num(c.height), num(c.width), num(c.height), num(c.narrowest), escape(c.title))
 	fmt.Fprintf(&out, "\n<style>\n%s</style>\n"+`<rect class="paper" width="100%%" height="100%%"/>`+"\n", style)
 	out.Write(c.body.Bytes())
 	out.WriteString("</svg>\n")

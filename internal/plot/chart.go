@@ -1,12 +1,6 @@
 package plot
 
-import (
-	"cmp"
-	"io"
-	"slices"
-
-	"github.com/weft-fabric/weft/internal/printable"
-)
+import "io"
 
 // Point is one measurement.
 type Point struct {
@@ -43,24 +37,24 @@ func (c *Chart) WriteSVG(w io.Writer) error { return writeSVG(w, c) }
 
 // Natural size of a chart, in pixels.
 const (
-	chartWidth  = 720
+	chartWidth  = 660
+	chartLeast  = 340 // on a phone
 	chartHeight = 320 // of the area between the axes
 	lineHeight  = 18
 )
-
-// maxMarked is up to how many points of a line have a marker.
-const maxMarked = 60
 
 func (c *Chart) draw() (*canvas, error) {
 	if err := c.Validate(); err != nil {
 		return nil, err
 	}
-	out := &canvas{width: chartWidth}
-	x, y := newAxis(c.X, c.values(func(p Point) float64 { return p.X })), newAxis(c.Y, c.values(func(p Point) float64 { return p.Y }))
+	out := &canvas{width: chartWidth, narrowest: chartLeast}
+	xs, ys := c.values(func(p Point) float64 { return p.X }), c.values(func(p Point) float64 { return p.Y })
+	x, y := newAxis(c.X, xs), newAxis(c.Y, ys)
+	x.cutOff(xs)
 	top := out.heading(c.Title) + 34
 	y.from, y.to = top+chartHeight, top
 	x.from, x.to = edge+y.widest()+8, chartWidth-edge-c.legendWidth()
-	x.standAt(c.values(func(p Point) float64 { return p.X }))
+	x.standAt(xs)
 	out.height = y.from + 56
 	out.drawAxes(x, y)
 	for _, dashed := range []bool{true, false} { // what is measured lies on top
@@ -108,15 +102,22 @@ func (c *canvas) drawSeries(i int, s *Series, x, y *axis) {
 		line = append(line, Point{x.at(p.X), y.at(p.Y)})
 	}
 	c.polyline(curve(s), line)
-	if len(line) <= maxMarked {
-		for j, p := range s.Points {
-			c.open("point")
-			c.hover(s.Name, x.Label+": "+x.full(p.X), y.Label+": "+y.full(p.Y))
-			c.mark(i, line[j].X, line[j].Y)
-			c.end()
-		}
+	for j := 0; j < len(line); j += everyMarked(len(line)) {
+		c.open("point")
+		c.hover(s.Name, x.Label+": "+x.full(s.Points[j].X), y.Label+": "+y.full(s.Points[j].Y))
+		c.mark(i, line[j].X, line[j].Y)
+		c.end()
 	}
 	c.end()
+}
+
+// everyMarked is which points of a line have a marker: of many only a few, so that the line is still seen.
+func everyMarked(points int) int {
+	const most, few = 60, 12
+	if points <= most {
+		return 1
+	}
+	return (points + few - 1) / few
 }
 
 func curve(s *Series) string {
@@ -124,74 +125,4 @@ func curve(s *Series) string {
 		return "curve dash"
 	}
 	return "curve"
-}
-
-// legendWidth is what the names need at the right.
-func (c *Chart) legendWidth() float64 {
-	width := 0.0
-	for _, s := range c.Series {
-		for _, line := range printable.Wrap(s.Name, legendColumns) {
-			width = max(width, textWidth(line))
-		}
-	}
-	return width + 48
-}
-
-// legendColumns is where a name is broken.
-const legendColumns = 22
-
-// label is a name at the end of its line.
-type label struct {
-	series int
-	lines  []string
-	end    float64 // the pixel where the line ends
-	y      float64 // where the name stands
-}
-
-// drawLegend writes each name where its line ends, or as near to that as there is room.
-func (c *Chart) drawLegend(out *canvas, x, y *axis) {
-	var labels []*label
-	for i, s := range c.Series {
-		end := y.at(s.Points[len(s.Points)-1].Y)
-		labels = append(labels, &label{series: i, lines: printable.Wrap(s.Name, legendColumns), end: end, y: end})
-	}
-	bottom := spread(labels, y.to)
-	out.height = max(out.height, bottom+edge)
-	for _, l := range labels {
-		s := &c.Series[l.series]
-		out.open(colour(l.series))
-		if last := s.Points[len(s.Points)-1]; x.to-x.at(last.X) < 40 {
-			out.line("leader", x.at(last.X)+8, l.end, x.to+12, l.y)
-		}
-		out.line(curve(s), x.to+14, l.y, x.to+34, l.y)
-		out.mark(l.series, x.to+24, l.y)
-		for j, line := range l.lines {
-			out.text("", x.to+40, l.y+4.5+float64(j)*lineHeight, line)
-		}
-		out.end()
-	}
-}
-
-// spread moves labels apart, from top on, and returns where the last one ends. They are pushed down, and then up again as far as that
-// brings them closer to their lines.
-func spread(labels []*label, top float64) (bottom float64) {
-	slices.SortStableFunc(labels, func(a, b *label) int { return cmp.Compare(a.end, b.end) })
-	height := func(l *label) float64 { return float64(max(len(l.lines), 1)) * lineHeight }
-	free := top - lineHeight
-	for _, l := range labels {
-		l.y = max(l.end, free+lineHeight)
-		free = l.y + height(l) - lineHeight
-	}
-	limit := top + chartHeight
-	for _, l := range slices.Backward(labels) {
-		l.y = max(min(l.y, limit-height(l)+lineHeight), top)
-		limit = l.y - lineHeight
-	}
-	for i, l := range labels { // so many that they do not fit: they go on below
-		if i > 0 {
-			l.y = max(l.y, labels[i-1].y+height(labels[i-1]))
-		}
-		bottom = l.y + height(l)
-	}
-	return bottom
 }

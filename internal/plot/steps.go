@@ -83,7 +83,8 @@ func (s *Steps) stage() *stage {
 	for _, name := range s.Members {
 		g.left = max(g.left, 2*edge+textWidth(name))
 	}
-	g.out.width = max(g.column(len(s.Steps))+g.strip+edge, 360)
+	g.out.width = max(g.column(len(s.Steps))+g.strip+edge, chartLeast)
+	g.out.narrowest = 0.8 * g.out.width
 	g.top = g.out.heading(s.Title) + 44
 	y := g.top
 	for i := range s.Members {

@@ -7,7 +7,7 @@ func linearTicks(lo, hi float64, about int, binary bool) []float64 {
 	step := niceStep((hi-lo)/float64(about), binary)
 	var ticks []float64
 	for i := math.Ceil(lo/step - 1e-9); i <= math.Floor(hi/step+1e-9); i++ {
-		ticks = append(ticks, i*step)
+		ticks = append(ticks, i*step+0) // not -0
 	}
 	return ticks
 }

@@ -62,19 +62,30 @@ func isBinary(values []float64) bool {
 func worded(scales []scale, value float64, digits int) string {
 	s := fit(scales, value)
 	if value == 0 {
-		return strings.TrimSpace("0 " + scales[len(scales)-1].name)
+		return "0"
 	}
 	return strings.TrimSpace(plain(value/s.factor, digits) + " " + s.name)
 }
 
-// plain prints a number without exponent and without zeros at its end.
+// plain prints a number without exponent and without zeros at its end. Whole numbers keep all their digits.
 func plain(v float64, digits int) string {
 	if v == math.Trunc(v) && math.Abs(v) < 1e9 {
-		return strconv.FormatFloat(v+0, 'f', 0, 64)
+		return inThousands(strconv.FormatFloat(v+0, 'f', 0, 64))
 	}
 	rounded, err := strconv.ParseFloat(strconv.FormatFloat(v, 'e', digits-1, 64), 64)
 	if err != nil {
 		return "?" // it prints what it can read
 	}
 	return strconv.FormatFloat(rounded, 'f', -1, 64)
+}
+
+// inThousands puts narrow spaces into a whole number of more than four digits.
+func inThousands(digits string) string {
+	if len(strings.TrimPrefix(digits, "-")) < 5 {
+		return digits
+	}
+	for at := len(digits) - 3; at > 0 && digits[at-1] != '-'; at -= 3 {
+		digits = digits[:at] + "\u202f" + digits[at:]
+	}
+	return digits
 }

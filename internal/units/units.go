@@ -147,11 +147,13 @@ func Digits(value float64) string {
 	return strconv.FormatFloat(rounded, 'f', max(0, 2-first), 64)
 }
 
-// Seconds prints a time that was measured, with three significant digits: 187 µs, 12.4 ms, 1230 s.
+// Seconds prints a time that was measured, with three significant digits: 881 ns, 187 µs, 12.4 ms, 1230 s.
 func Seconds(s float64) string {
 	switch {
 	case s == 0:
 		return "0"
+	case s < 1e-6:
+		return Digits(s*1e9) + " ns"
 	case s < 1e-3:
 		return Digits(s*1e6) + " µs"
 	case s < 1:

@@ -2,6 +2,7 @@ package schedule
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -143,4 +144,21 @@ func complete(c *cluster, _ int) error {
 		return fmt.Errorf("complete after %d steps of %d", last+1, c.plans[0].Steps())
 	}
 	return nil
+}
+
+// Write breaks the lines of large groups, and loses nothing.
+func TestWriteBreaksLines(t *testing.T) {
+	const members, blocks = 200, 3
+	var out strings.Builder
+	if err := Write(&out, Config{Members: members}, blocks); err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(out.String(), "→") - 1; n != (members-1)*blocks {
+		t.Errorf("%d transfers are printed", n)
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := len([]rune(line)); n > 101 {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
 }

@@ -1,0 +1,274 @@
+package figure
+
+import (
+	"bytes"
+	"encoding/xml"
+	"errors"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/weft-fabric/weft/bench/contest"
+	"github.com/weft-fabric/weft/internal/leak/leaktest"
+	"github.com/weft-fabric/weft/internal/plot"
+)
+
+func TestMain(m *testing.M) { leaktest.Main(m) }
+
+// copies is a figure with everything.
+func copies() *Figure {
+	return &Figure{
+		Name: "fig8", Title: "256 MB to up to 511 receivers", Source: "RDMC, section 5.2.2, figure 8",
+		Text: "One message in blocks of 1 MiB, on NICs of 40 Gbit/s.",
+		Charts: []plot.Chart{{Title: "256 MB to up to 511 receivers", X: plot.Axis{Label: "members", Log: true}, Y: plot.Axis{Label: "time", Unit: "s"},
+			Series: []plot.Series{{Name: "pipeline", Points: []plot.Point{{X: 128, Y: 0.0565}, {X: 512, Y: 0.0573}}}}}},
+		Bars:   []plot.Bars{{Title: "beside", Y: plot.Axis{Unit: "ratio"}, Groups: []string{"all"}, Series: []plot.BarSeries{{Name: "weft", Values: []float64{1}}}}},
+		Steps:  []plot.Steps{{Title: "two", Members: []string{"0", "1"}, Blocks: 1, Steps: [][]plot.Transfer{{{From: 0, To: 1, Block: 0}}}}},
+		Table:  &Table{Columns: []string{"members", "pipeline", "remark"}, Rows: [][]string{{"128", "56.5 ms", "first"}, {"512", "57.3 ms", "last"}}},
+		Claims: []Claim{{"127 and 511 copies cost nearly the same", "56.5 and 57.3 ms: 1.01 ×", true}, {"a sequential send does, too", "no: 27 s", false}},
+	}
+}
+
+func TestPrint(t *testing.T) {
+	var out strings.Builder
+	if err := copies().Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	const want = `fig8: 256 MB to up to 511 receivers
+RDMC, section 5.2.2, figure 8
+  One message in blocks of 1 MiB, on NICs of 40 Gbit/s.
+
+  members  pipeline  remark
+      128   56.5 ms  first
+      512   57.3 ms  last
+
+✓ 127 and 511 copies cost nearly the same
+  56.5 and 57.3 ms: 1.01 ×
+✗ DOES NOT HOLD: a sequential send does, too
+  no: 27 s
+`
+	if out.String() != want {
+		t.Errorf("it prints\n%swant\n%s", &out, want)
+	}
+}
+
+func TestHolds(t *testing.T) {
+	f := copies()
+	if f.Holds() {
+		t.Error("with a claim that does not, it holds")
+	}
+	f.Claims = f.Claims[:1]
+	if !f.Holds() {
+		t.Error("with a claim that does, it does not hold")
+	}
+}
+
+func TestLongLinesAreWrapped(t *testing.T) {
+	f := &Figure{Name: "long", Title: strings.Repeat("word ", 50), Text: strings.Repeat("text ", 100), Claims: []Claim{{Text: strings.Repeat("claim ", 60)}}}
+	var out strings.Builder
+	if err := f.Print(&out); err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(out.String()) {
+		if n := len([]rune(strings.TrimSuffix(line, "\n"))); n > columns {
+			t.Errorf("%d columns: %q", n, line)
+		}
+	}
+}
+
+// A record is the same after it was kept.
+func TestSaveAndLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "new", "run.json")
+	r := NewRecord("1.2.3", "weft sim paper fig8")
+	r.Figures = []*Figure{copies()}
+	if err := Save(path, r); err != nil {
+		t.Fatal(err)
+	}
+	got, err := Load(path)
+	if err != nil || !reflect.DeepEqual(got, r) {
+		t.Errorf("%v: kept was\n%+v and read\n%+v", err, r, got)
+	}
+}
+
+func TestRecordsThatAreNone(t *testing.T) {
+	for text, says := range map[string]string{
+		"":                             "unexpected end",
+		"[]":                           "cannot unmarshal",
+		"{}":                           "neither figures nor results",
+		`{"figures":[null]}`:           "figure 0 is not there",
+		`{"figures":[{}]}`:             `figure "": a name has small letters`,
+		`{"figures":[{"name":"A/b"}]}`: `figure "A/b": a name has small letters`,
+		`{"figures":[{"name":"a","title":"\u001b[2J"}]}`:                                             "not printable",
+		`{"figures":[{"name":"a","charts":[{}]}]}`:                                                   "nothing to draw",
+		`{"figures":[{"name":"a","table":{"columns":["x"],"rows":[["1","2"]]}}]}`:                    "not as many cells",
+		`{"figures":[{"name":"a","table":{}}]}`:                                                      "0 columns and 0 rows",
+		`{"figures":[{"name":"a"}],"machine":{"cpu":"\u0007"}}`:                                      "not printable",
+		`{"figures":[{"name":"a","claims":[{"text":"` + strings.Repeat("x", MaxText+1) + `"}]}]}`:    "allowed are 4000",
+		`{"figures":[` + strings.Repeat(`{"name":"a"},`, MaxFigures) + `{"name":"a"}]}`:              "501 figures",
+		`{"figures":[{"name":"a","title":"` + strings.Repeat("long ", 100) + `"}]}`:                  "has 500 bytes",
+		`{"figures":[{"name":"a","charts":[{"series":[{"points":[{"x":1e999,"y":1}]}]}]}]}`:          "cannot unmarshal",
+		`{"figures":[{"name":"a","bars":[{"groups":["g"],"series":[{"name":"s","values":[-1]}]}]}]}`: "is negative",
+	} {
+		path := filepath.Join(t.TempDir(), "run.json")
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, err := Load(path)
+		if err == nil || !strings.Contains(err.Error(), says) || !strings.HasPrefix(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("%.80s: %v, want %q", text, err, says)
+		}
+	}
+	if _, err := Load(filepath.Join(t.TempDir(), "none")); !os.IsNotExist(err) {
+		t.Errorf("a file that is not there: %v", err)
+	}
+}
+
+func TestSaveRefusesWhatLoadWould(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "run.json")
+	r := &Record{Figures: []*Figure{copies()}}
+	r.Figures[0].Charts[0].Series[0].Points[0].Y = math.NaN()
+	if err := Save(path, r); err == nil || !strings.Contains(err.Error(), "NaN") {
+		t.Errorf("NaN: %v", err)
+	}
+	if _, err := os.Stat(path); err == nil {
+		t.Error("something was written")
+	}
+}
+
+// reported makes a page, and sees that it needs nothing else.
+func reported(t testing.TB, title string, about []string, figures ...*Figure) string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := Report(&out, title, about, figures); err != nil {
+		t.Fatal(err)
+	}
+	for d := xml.NewDecoder(bytes.NewReader(out.Bytes())); ; {
+		token, err := d.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatalf("%v in\n%s", err, out.Bytes())
+		}
+		start, ok := token.(xml.StartElement)
+		if !ok {
+			continue
+		}
+		if name := start.Name.Local; strings.Contains(" script link img iframe object base ", " "+name+" ") {
+			t.Errorf("there is a <%s>", name)
+		}
+		for _, a := range start.Attr {
+			if a.Name.Local == "src" || a.Name.Local == "href" && !strings.HasPrefix(a.Value, "#") {
+				t.Errorf("<%s> leads to %s", start.Name.Local, a.Value)
+			}
+		}
+	}
+	return out.String()
+}
+
+func TestReport(t *testing.T) {
+	page := reported(t, "What <was> measured", []string{"here & now"}, copies(), copies())
+	for _, want := range []string{"<title>What &lt;was&gt; measured</title>", "here &amp; now", "2 of 4 claims hold.", `href="#fig8-2"`, `id="fig8-2"`,
+		"RDMC, section 5.2.2, figure 8", "127 and 511 copies cost nearly the same", "56.5 and 57.3 ms: 1.01 ×", "does not hold", `<td class="n">57.3 ms</td>`,
+		"<td>last</td>", `<figure class="same">`} {
+		if !strings.Contains(page, want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	if n := strings.Count(page, "<svg xmlns"); n != 6 {
+		t.Errorf("%d drawings", n)
+	}
+}
+
+func TestReportRefuses(t *testing.T) {
+	bad := copies()
+	bad.Charts[0].Series = nil
+	for says, figures := range map[string][]*Figure{"nothing to draw": {copies(), bad}, "501 figures": make([]*Figure, 501)} {
+		var out bytes.Buffer
+		if err := Report(&out, "", nil, figures); err == nil || !strings.Contains(err.Error(), says) || out.Len() > 0 {
+			t.Errorf("%v and %d bytes, want %q", err, out.Len(), says)
+		}
+	}
+}
+
+func TestDraw(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for _, name := range []string{"all.svg", "page.html", "each"} {
+		if err := Draw(at(name), "title", nil, copies(), copies()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"all.svg", "page.html", "each/fig8.svg", "each/fig8-2.svg", "each/fig8-6.svg"} {
+		if info, err := os.Stat(at(name)); err != nil || info.Size() < 1000 {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for path, says := range map[string]string{at("a.png"): "FILE.svg", "": "FILE.svg", at("none/a.svg"): "there is no directory", at("tables.svg"): "tables only"} {
+		if err := Draw(path, "", nil, &Figure{Name: "a"}); err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%q: %v, want %q", path, err, says)
+		}
+	}
+}
+
+// Rows of a contest are shown, and those with a bound are claims.
+func TestPageOfAContest(t *testing.T) {
+	r := &Record{Record: contest.Record{Notes: []string{"a note"}, Warnings: []string{"busy"}, Results: []contest.Result{
+		{What: "time", Unit: "×", Value: 1.02, Bound: 1.05, AtMost: true, Peer: "one copy", Pairs: []contest.Pair{{Peer: 1, Ours: 1.02}}, Low: 1.01, High: 1.03},
+		{What: "beside", Unit: "s", Value: 3}, {What: "broken", Failed: "it did not\nstart"}, {What: "rate", Value: 1, Bound: 2},
+	}}, Figures: []*Figure{copies()}}
+	about, figures := Page([]string{"some/Multi_Cast.json"}, []*Record{r})
+	if len(about) != 2 || !strings.HasPrefix(about[0], "Multi_Cast: ") || about[1] != "Warning: busy" {
+		t.Errorf("about: %q", about)
+	}
+	f := figures[0]
+	if err := f.Validate(); err != nil || f.Name != "multi-cast" || f.Text != "a note" || len(f.Table.Rows) != 4 || figures[1].Name != "fig8" {
+		t.Fatalf("%v: %+v", err, f)
+	}
+	want := []Claim{{"time, against one copy: ≤ 1.05 ×", "1.02 ×, between 1.01 and 1.03", true}, {"broken", "failed: it did not start", false}, {"rate: ≥ 2", "1", false}}
+	if !reflect.DeepEqual(f.Claims, want) {
+		t.Errorf("claims: %+v, want %+v", f.Claims, want)
+	}
+}
+
+// What was recorded before there were figures can be shown.
+func TestRecordedResults(t *testing.T) {
+	paths, err := filepath.Glob("../results/*.json")
+	if err != nil || len(paths) == 0 {
+		t.Fatal(err, paths)
+	}
+	for _, path := range paths {
+		r, err := Load(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		about, figures := Page([]string{path}, []*Record{r})
+		reported(t, path, about, figures...)
+	}
+}
+
+// FuzzLoad: whatever a file has, it is refused, or can be printed and shown without harm.
+func FuzzLoad(f *testing.F) {
+	for _, text := range []string{"{}", `{"figures":[{"name":"a","title":"</title><script>"}]}`, `{"results":[{"what":"\u0000<b>","bound":1,"pairs":[{"peer":0,"ours":0}]}]}`,
+		`{"figures":[{"name":"b","bars":[{"groups":["g"],"series":[{"name":"s","values":[3]}],"bound":1}],"claims":[{"text":"a","measured":"b"}]}]}`,
+		`{"figures":[{"name":"c","steps":[{"members":["0","1"],"blocks":1,"steps":[[{"from":0,"to":1,"block":0}]]}],"table":{"columns":["x"],"rows":[["&"]]}}]}`} {
+		f.Add([]byte(text))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		r, err := parse(text)
+		if err != nil {
+			return
+		}
+		about, figures := Page([]string{"fuzz.json"}, []*Record{r})
+		reported(t, "fuzz", about, figures...)
+		for _, figure := range figures {
+			if err := figure.Print(io.Discard); err != nil {
+				t.Error(err)
+			}
+		}
+	})
+}
