@@ -29,8 +29,9 @@ func estimate(g Group, n Network, c Choice) float64 {
 	case schedule.RackChain, schedule.RackPipeline:
 		return max(2*float64(k)*busy+2*rounds*(hop+l.word()), l.crossing(g, c, k))
 	case schedule.RackStripes:
-		s := float64(c.Stripes)
-		return max((1+s)*(float64(k)/s+rounds)*busy, l.crossing(g, c, k))
+		// Leaders of different stripes send between racks at the same time: (1+S) steps for S blocks.
+		period := max(float64(1+stripes)*busy, float64(stripes)/float64(c.sends(k))*(hop+l.word()+2*l.net))
+		return max((float64(k)/float64(stripes)+rounds-1)*period+hop, l.crossing(g, c, k))
 	default:
 		return max((turns+rounds-1)*step+hop-busy, l.crossing(g, c, k)) * l.caution(c, g.Members, k)
 	}
