@@ -22,9 +22,9 @@ type Config struct {
 	Stripes   int                // schedules that take turns, to hide latency; 0: 2; 1 is better for a few blocks; same
 	BlockSize int                // bytes; 0: DefaultBlockSize; same
 	Offload   bool               // have the NIC run the whole transfer (section 4.4); needs Limits.Chains, excludes Gate; same
-	Credits   int                // receives posted ahead, at most MaxWindow; 0: 1 for one stripe, else Stripes + 1, with Offload 64; same
+	Credits   int                // receives posted ahead, at most MaxWindow; 0: 1 for one stripe, 3 for RackStripes, else Stripes + 1, with Offload 64; same
 
-	Sends      int           // blocks on their way from here at a time, at most MaxWindow; 0: Stripes, with a Pace one more, with Offload 64
+	Sends      int           // blocks on their way from here at a time, at most MaxWindow; 0: Stripes, for RackStripes at most Credits; with a Pace one more, with Offload 64
 	Pace       time.Duration // that a block takes on the link: while one is under way the next waits for so long; 0: it does not
 	Arrivals   int           // buffers for first blocks and one-block messages; 0: 4
 	MaxMessage uint64        // bytes; a larger message ends the group; 0: 1<<50

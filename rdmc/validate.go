@@ -24,6 +24,7 @@ const (
 	defaultStall      = 5 * time.Second
 	defaultStripes    = 2 // research 2.4: more gain nothing
 	defaultOffload    = 64
+	defaultRacked     = 3
 	defaultArrivals   = 4
 )
 
@@ -32,19 +33,22 @@ func (c *Config) setDefaults() {
 	setDefault(&c.Stripes, defaultStripes)
 	// As many blocks come and go at a time as there are stripes. With more, two blocks of one stripe share a link, the first
 	// arrives a block's time later, and everybody waits for it.
-	window := c.Stripes
-	if c.Offload {
+	window, ahead := c.Stripes, 0
+	switch {
+	case c.Offload:
 		window = defaultOffload
+	case c.Algorithm == schedule.RackStripes:
+		// 256 blocks to 8 racks of 8, 6 stripes: 1.23 times the best with 3, 1.31 with 2, 1.36 with 6.
+		setDefault(&c.Credits, min(c.Stripes, defaultRacked))
+		window = min(c.Stripes, c.Credits)
+	case c.Stripes > 1:
+		ahead = 1 // so that a sender need not wait for the word
 	}
-	sends := window
-	if c.Pace > 0 {
-		sends++ // it need not wait for the word that the one before has arrived
+	setDefault(&c.Credits, window+ahead)
+	if c.Pace > 0 && !c.Offload {
+		window++ // it need not wait for the word that the one before has arrived
 	}
-	setDefault(&c.Sends, sends)
-	if c.Stripes > 1 && !c.Offload {
-		window++ // so that a sender need not wait for the word
-	}
-	setDefault(&c.Credits, window)
+	setDefault(&c.Sends, window)
 	setDefault(&c.BlockSize, DefaultBlockSize)
 	setDefault(&c.Arrivals, defaultArrivals)
 	setDefault(&c.MaxMessage, defaultMaxMessage)

@@ -18,7 +18,7 @@ const (
 	Sequential                    // the root sends to one after the other: k·(n−1)
 	RackChain                     // a chain of rack leaders, a pipeline in each rack (section 4.3.1): 2·(k + r + log g − 3)
 	RackPipeline                  // a pipeline of rack leaders, a pipeline in each rack: 2·(k + log r + log g − 2)
-	RackStripes                   // the same, with other leaders for other blocks: (1+S)·(k/S + log r + 2·log g − 2), S ≤ g
+	RackStripes                   // the same, with other leaders for other blocks: (1+S)·(k/S + log r + log g − 1), S < g
 )
 
 var algorithmNames = []string{

@@ -11,9 +11,12 @@ import "slices"
 // other at the same time, and S steps for the racks, one for each stripe: S blocks take S+1 steps if all racks have at
 // least S members.
 //
-// In its own rack the root is the source of all stripes, and the leaders there hand on what they get from it.
+// In its own rack the root is the source of all stripes, and the leaders there hand on what they get from it. If there are
+// enough others to lead, they get it straight from the root, which does nothing else, and are the sources there: a block
+// is then as many periods earlier with the other racks as a pipeline in a rack has steps.
 type hierarchy struct {
 	slots     []level // by step in a period: first the leaders', then the racks'
+	gates     []level // by step in a period: where blocks come from the root straight, beside what slots have
 	crossings int     // how many of them are the leaders'
 	tails     []int   // by stripe: steps that a message of one block takes in it
 }
@@ -25,16 +28,22 @@ func leadingChain(members, rank int) flow    { return chain{members: members, ra
 func leadingPipeline(members, rank int) flow { return newPipeline(members, rank) }
 
 func newHierarchy(f *floorplan, lead leading, stripes, rank int) *hierarchy {
+	f.gated = stripes > 1 && len(f.racks[0]) > stripes
 	h := &hierarchy{crossings: (stripes + f.smallest - 1) / f.smallest}
-	h.slots = make([]level, h.crossings+stripes)
+	h.slots, h.gates = make([]level, h.crossings+stripes), make([]level, h.crossings+stripes)
 	rack := f.rack[rank]
 	for i := range stripes {
 		s := stripe{f, lead, i, stripes}
 		if f.leader(rack, i) == rank {
 			h.slots[h.crossing(f, i)] = s.leaders(rack)
 		}
-		if len(f.racks[rack]) > 1 {
+		if f.gated && rank == 0 {
+			h.gates[h.crossings+i] = s.entrance(0)
+		} else if len(f.pool(rack)) > 1 {
 			h.slots[h.crossings+i] = s.inRack(rack, f.seat[rank])
+		}
+		if f.gated && f.leader(0, i) == rank {
+			h.gates[h.crossings+i] = s.entrance(1)
 		}
 		h.tails = append(h.tails, h.tail(s))
 	}
@@ -49,9 +58,9 @@ func (h *hierarchy) crossing(f *floorplan, stripe int) int { return stripe / f.s
 func (h *hierarchy) tail(s stripe) int {
 	leaders := s.leaders(0)
 	tail := (leaders.delay+leaders.steps(1)-1)*len(h.slots) + h.crossing(s.floorplan, s.number) + 1
-	for rack, members := range s.racks {
-		if len(members) > 1 {
-			l := s.inRack(rack, 0)
+	for rack := range s.racks {
+		if len(s.pool(rack)) > 1 {
+			l := s.inRack(rack, len(s.racks[rack])-1)
 			tail = max(tail, (l.delay+l.steps(1)-1)*len(h.slots)+h.crossings+s.number+1)
 		}
 	}
@@ -73,21 +82,31 @@ func (h *hierarchy) send(blocks, step int) (Transfer, bool) {
 	if step < 0 {
 		return Transfer{}, false
 	}
-	return h.slots[step%len(h.slots)].sendIn(blocks, step/len(h.slots))
+	slot, period := step%len(h.slots), step/len(h.slots)
+	if t, ok := h.slots[slot].sendIn(blocks, period); ok {
+		return t, true
+	}
+	return h.gates[slot].sendIn(blocks, period)
 }
 
 func (h *hierarchy) receive(blocks, step int) (Transfer, bool) {
 	if step < 0 {
 		return Transfer{}, false
 	}
-	return h.slots[step%len(h.slots)].receiveIn(blocks, step/len(h.slots))
+	slot, period := step%len(h.slots), step/len(h.slots)
+	if t, ok := h.slots[slot].receiveIn(blocks, period); ok {
+		return t, true
+	}
+	return h.gates[slot].receiveIn(blocks, period)
 }
 
 func (h *hierarchy) peers() []int {
 	var peers []int
-	for i := range h.slots {
-		if l := &h.slots[i]; l.flow != nil {
-			peers = append(peers, l.ranks(l.peers())...)
+	for _, levels := range [][]level{h.slots, h.gates} {
+		for i := range levels {
+			if l := &levels[i]; l.flow != nil {
+				peers = append(peers, l.ranks(l.peers())...)
+			}
 		}
 	}
 	slices.Sort(peers)
@@ -118,7 +137,7 @@ func (h *hierarchy) heirs() []int {
 // first are the levels of the first stripe in which the member is, from the top.
 func (h *hierarchy) first() []level {
 	var levels []level
-	for _, l := range []level{h.slots[0], h.slots[h.crossings]} {
+	for _, l := range []level{h.gates[h.crossings], h.slots[0], h.slots[h.crossings]} {
 		if l.flow != nil && l.stripe.number == 0 {
 			levels = append(levels, l)
 		}

@@ -12,12 +12,15 @@ type stripe struct {
 type level struct {
 	flow   // nil: the member is not in this level
 	stripe stripe
-	rack   int    // which, or amongLeaders
+	rack   int    // which, or amongLeaders, or atGate
 	feeds  []flow // how blocks come to the level's root: by which flow last, by which before, up to the root
 	delay  int    // the period of step 0
 }
 
-const amongLeaders = -1
+const (
+	amongLeaders = -1
+	atGate       = -2
+)
 
 // leaders is the leaders' level, seen by the leader of a rack. It begins when the leader in the root's rack has got its
 // first block.
@@ -32,8 +35,16 @@ func (s stripe) leaders(rack int) level {
 	}
 }
 
-// gate is the way to the leader in the root's rack: its part in the pipeline there.
+// entrance is the gate's level: the root, at position 0, hands each block to the leader in its rack.
+func (s stripe) entrance(position int) level {
+	return level{flow: chain{members: 2, rank: position}, stripe: s, rack: atGate}
+}
+
+// gate is the way to the leader in the root's rack: straight from the root, or its part in the pipeline there.
 func (s stripe) gate() flow {
+	if s.gated {
+		return chain{members: 2, rank: 1}
+	}
 	size := len(s.racks[0])
 	return newPipeline(size, s.number%size)
 }
@@ -41,14 +52,17 @@ func (s stripe) gate() flow {
 // inRack is a rack's level, seen from a seat in it. It begins when the leader has got its first block.
 func (s stripe) inRack(rack, seat int) level {
 	l := level{
-		flow:   newPipeline(len(s.racks[rack]), s.position(rack, seat, s.number)),
+		flow:   newPipeline(len(s.pool(rack)), s.position(rack, seat, s.number)),
 		stripe: s,
 		rack:   rack,
 	}
-	if rack > 0 {
+	switch {
+	case rack > 0:
 		above := s.leaders(rack)
 		l.feeds = []flow{above.flow, above.feeds[0]}
 		l.delay = above.delay + above.lag()
+	case s.gated:
+		l.feeds, l.delay = []flow{s.gate()}, s.gate().lag()+1
 	}
 	return l
 }
@@ -93,8 +107,13 @@ func (l *level) whole(own int, t Transfer, ok bool) (Transfer, bool) {
 
 // rank is that of the member with a position in the level.
 func (l *level) rank(position int) int {
-	if l.rack == amongLeaders {
+	switch {
+	case l.rack == amongLeaders:
 		return l.stripe.leader(position, l.stripe.number)
+	case l.rack == atGate && position == 0:
+		return 0
+	case l.rack == atGate:
+		return l.stripe.leader(0, l.stripe.number)
 	}
 	return l.stripe.occupant(l.rack, position, l.stripe.number)
 }

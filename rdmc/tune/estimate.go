@@ -29,10 +29,11 @@ func estimate(g Group, n Network, c Choice) float64 {
 	case schedule.RackChain, schedule.RackPipeline:
 		return max(2*float64(k)*busy+2*rounds*(hop+l.word()), l.crossing(g, c, k))
 	case schedule.RackStripes:
-		s := float64(c.Stripes)
-		return max((1+s)*(float64(k)/s+rounds)*busy, l.crossing(g, c, k))
+		// Leaders of different stripes send between racks at the same time: (1+S) steps for S blocks.
+		period := max(float64(1+stripes)*busy, float64(stripes)/float64(c.sends(k))*(hop+l.word()+2*l.net))
+		return max((float64(k)/float64(stripes)+rounds-1)*period+hop, l.crossing(g, c, k))
 	default:
-		return max((turns+rounds-1)*step+hop-busy, l.crossing(g, c, k)) * l.caution(c, k)
+		return max((turns+rounds-1)*step+hop-busy, l.crossing(g, c, k)) * l.caution(c, g.Members, k)
 	}
 }
 
@@ -42,15 +43,16 @@ func (l link) busy(c Choice) float64 { return max(float64(c.Block)*l.byteTime, 2
 // caution is what stripes take beyond the model, as the simulator has it: blocks that come from several members at once
 // share the link, most where first blocks bring the header and the second wait for credits, as in the pipeline. Where
 // messages keep the NIC nearly as long as their bytes the link, they wait for each other, the more the longer it lasts.
-// And where a stripe's turn comes just when its credit does, whatever is late makes all late.
-func (l link) caution(c Choice, k int) float64 {
+// And where a stripe's turn comes just when its credit does, whatever is late makes others late, in large groups most.
+func (l link) caution(c Choice, members, k int) float64 {
 	if c.Pace == 0 {
 		return 1
 	}
 	bytes := float64(c.Block)
 	load := min(1, 2*l.gap/(bytes*l.byteTime))
 	tight := (l.hop(bytes) + l.word()) / (float64(min(c.Stripes, k)) * l.busy(c))
-	more := 0.08*load*load*min(1, float64(k)/64) + 0.1*max(0, 1-math.Abs(tight-1)/0.3)
+	wide := min(1, max(0, rounds(members)/3-1))
+	more := 0.08*load*load*min(1, float64(k)/64) + 0.1*wide*max(0, 1-math.Abs(tight-1)/0.3)
 	if c.Algorithm == schedule.Pipeline {
 		return 1.12 + more
 	}

@@ -109,10 +109,16 @@ func (m *game) seat(g Group, c Choice, blocks int) error {
 	return nil
 }
 
+// rackWindow is how many blocks of several stripes are best under way between racks, if latency does not show.
+const rackWindow = 3
+
 // sends is how many blocks of a message are under way at a time (package rdmc has these defaults).
 func (c Choice) sends(blocks int) int {
-	if c.Pace > 0 {
+	switch {
+	case c.Pace > 0:
 		return min(c.Stripes+1, blocks)
+	case c.Algorithm == schedule.RackStripes:
+		return min(c.Stripes, c.Credits, blocks)
 	}
 	return min(c.Stripes, blocks)
 }

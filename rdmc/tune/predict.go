@@ -21,11 +21,15 @@ func predict(g Group, n Network, c Choice) time.Duration {
 		return 0
 	}
 	l := n.link()
+	if c.Algorithm == schedule.RackStripes && c.Credits <= c.Stripes && 4*l.net < l.busy(c) && hasRacks(g) {
+		// Blocks that cross at the same time share the uplinks with others that do not, where the game has them wait.
+		return duration(estimate(g, n, c))
+	}
 	if hasRacks(g) {
 		return duration(racked(g, l, c, k))
 	}
 	g.Racks = nil
-	return duration(flat(g, l, c, k) * l.caution(c, k))
+	return duration(flat(g, l, c, k) * l.caution(c, g.Members, k))
 }
 
 // duration is a time that fits.

@@ -69,7 +69,7 @@ func ways(a schedule.Algorithm, block int, g Group, n Network) []Choice {
 	case a.Racks() && a != schedule.RackStripes, a == schedule.Tree, a == schedule.Sequential:
 		return many(a, block, 1, 2)
 	case a == schedule.RackStripes:
-		return many(a, block, 2, 4, 8)
+		return striped(block, smallest(g.Racks))
 	case k == 2:
 		return append(many(a, block, 2), one(a, block))
 	}
@@ -94,6 +94,32 @@ func many(a schedule.Algorithm, block int, stripes ...int) (all []Choice) {
 		all = append(all, Choice{Algorithm: a, Block: block, Stripes: s, Credits: s + 1})
 	}
 	return all
+}
+
+// striped is some choices for each number of stripes between racks: as many as the smallest rack has leaders.
+func striped(block, leaders int) (all []Choice) {
+	for _, s := range []int{2, 3, 4, 6} {
+		if s > leaders {
+			break
+		}
+		for _, credits := range []int{min(s, rackWindow), s + 1} {
+			all = append(all, Choice{Algorithm: schedule.RackStripes, Block: block, Stripes: s, Credits: credits})
+		}
+	}
+	return all
+}
+
+// smallest is how many members the smallest rack has, but 2 at least.
+func smallest(racks []int) int {
+	members := map[int]int{}
+	for _, rack := range racks {
+		members[rack]++
+	}
+	least := len(racks)
+	for _, n := range members {
+		least = min(least, n)
+	}
+	return max(2, least)
 }
 
 // count is how many blocks a message has.

@@ -93,7 +93,7 @@ func lightest(all []Choice) Choice {
 }
 
 // nearly is how much longer than the fastest a choice may take.
-const nearly = 1.01
+const nearly = 1.005
 
 // Predict computes how long a message takes with a choice. What is impossible takes for ever.
 func Predict(g Group, n Network, c Choice) time.Duration {
