@@ -75,6 +75,7 @@ type Loop struct {
 	clock  clock.Clock
 	now    clock.Time // stamped at the start of each turn
 	active clock.Time // the last turn that had something to do
+	hope   hope       // whether it pays to spin
 
 	busy     atomic.Bool // somebody runs the loop
 	isClosed atomic.Bool
@@ -158,6 +159,7 @@ func (l *Loop) turn() (int, error) {
 		err = failed
 	}
 	if done > 0 {
+		l.hope.learn(l.now.Sub(l.active), l.config.Waiting.duration())
 		l.active = l.now
 	}
 	return done, err

@@ -346,6 +346,31 @@ func TestHybridSpinsLessWhenIdle(t *testing.T) {
 	}
 }
 
+// A hybrid loop whose pauses are long gives up spinning, and takes it up again when they have become short. One that spins no
+// longer than an awakening takes never gives up.
+func TestHybridSpinsWhereItHelps(t *testing.T) {
+	for _, spin := range []time.Duration{time.Millisecond, DefaultSpin} {
+		r := newRig(t, Config{Waiting: Hybrid(spin)})
+		port, err := r.Add(&recorder{})
+		check(t, err)
+		for _, phase := range []struct {
+			pause time.Duration
+			spins bool
+		}{{100 * time.Microsecond, true}, {600 * time.Microsecond, spin == DefaultSpin}, {100 * time.Microsecond, true}, {time.Hour, spin == DefaultSpin}} {
+			for range 50 {
+				port.After(0, 1)
+				_, err := r.Turn()
+				check(t, err)
+				check(t, r.wait())
+				r.fake.device.now += clock.Time(phase.pause)
+			}
+			if last := r.fake.waits[len(r.fake.waits)-1].spin; last != 0 != phase.spins {
+				t.Errorf("hybrid with %v: it spins for %v after pauses of %v", spin, last, phase.pause)
+			}
+		}
+	}
+}
+
 func TestScannersBoundTheSleep(t *testing.T) {
 	r := newRig(t, Config{ScanEvery: 70})
 	if r.Next() != clock.Never || r.Scans() {

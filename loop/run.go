@@ -26,7 +26,8 @@ func Polling() Waiting { return Waiting{true, math.MaxInt64} }
 // Sleeping sleeps at once when there is nothing to do.
 func Sleeping() Waiting { return Waiting{true, 0} }
 
-// Hybrid spins for a while after the last activity, then sleeps. RDMC (section 4.2) takes 50 ms.
+// Hybrid spins for a while after the last activity, then sleeps. RDMC (section 4.2) takes 50 ms. A loop that finds such
+// spinning to be in vain, because many pauses are longer, sleeps at once until they get shorter.
 func Hybrid(spin time.Duration) Waiting { return Waiting{true, spin} }
 
 func (w Waiting) duration() time.Duration {
@@ -84,7 +85,7 @@ func (l *Loop) wait() error {
 	}
 	spin := l.config.Waiting.duration()
 	if spin < math.MaxInt64 {
-		spin = max(0, spin-l.now.Sub(l.active))
+		spin = max(0, l.hope.limit(spin)-l.now.Sub(l.active))
 	}
 	return l.queue.WaitUntil(l.Next(), spin)
 }

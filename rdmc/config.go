@@ -24,8 +24,8 @@ type Config struct {
 	Offload   bool               // have the NIC run the whole transfer (section 4.4); needs Limits.Chains, excludes Gate; same
 	Credits   int                // receives posted ahead, at most MaxWindow; 0: 1 for one stripe, else Stripes + 1, with Offload 64; same
 
-	Sends      int           // blocks on their way from here at a time, at most MaxWindow; 0: Stripes, with Offload 64
-	Pace       time.Duration // that a block takes on the link, if it is known: while one is on its way the next waits for so long; 0: it does not
+	Sends      int           // blocks on their way from here at a time, at most MaxWindow; 0: Stripes, with a Pace one more, with Offload 64
+	Pace       time.Duration // that a block takes on the link: while one is under way the next waits for so long; 0: it does not
 	Arrivals   int           // buffers for first blocks and one-block messages; 0: 4
 	MaxMessage uint64        // bytes; a larger message ends the group; 0: 1<<50
 	Stall      time.Duration // who gives no sign of life for so long has failed, if we wait for a block, a credit or a message of it; 0: 5 s

@@ -20,6 +20,7 @@ const (
 
 const (
 	defaultMaxMessage = 1 << 50
+	maxPace           = time.Hour
 	defaultStall      = 5 * time.Second
 	defaultStripes    = 2 // research 2.4: more gain nothing
 	defaultOffload    = 64
@@ -70,6 +71,8 @@ func (c *Config) validate() error {
 		return c.wrong("%d credits, %d sends: allowed are 1 to %d", c.Credits, c.Sends, MaxWindow)
 	case c.Arrivals < 1 || c.Arrivals > MaxWindow:
 		return c.wrong("%d arrival buffers: allowed are 1 to %d", c.Arrivals, MaxWindow)
+	case c.Pace < 0 || c.Pace > maxPace:
+		return c.wrong("a pace of %v a block: from 0 to %v", c.Pace, maxPace)
 	case c.Stall < time.Millisecond:
 		return c.wrong("a stall of %v: at least a millisecond", c.Stall)
 	case c.Gate && (c.Offload || c.Store == nil):

@@ -10,11 +10,17 @@
 //	met       how that went
 //	open      which lane is to be opened, as long as not all could open one
 //	opened    how that went
+//	tried     how it went when the root and member 1 tried out the lane, if the job leaves something open
+//	chosen    what the root chooses for that: algorithm, block, stripes and credits
 //	formed    the group is connected
 //	ready     the next run may begin, or there is none
 //	done      the message is complete here, and when it was
 //	checked   its contents are right
 //	verdict   somebody has failed; the root has heard all, and says who
+//
+// What a job leaves open is chosen by the cost model of package rdmc/tune, from what the trial shows: the latency of a few
+// bytes, what a block costs beside its bytes, and the rate, unless Job.Rate says it. Report.Chosen tells. The trial sends at
+// most a sixteenth of the message in one go, and stops when that takes long enough to tell the rate.
 //
 // Data goes only over the queue pairs of the group. Simulate does the same in one process, in virtual time.
 //

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/provider/sim"
+	"github.com/weft-fabric/weft/rdmc/tune"
 )
 
 // Limits of a simulated network.
@@ -111,6 +112,21 @@ func (f *Fabric) OneWay() time.Duration {
 		return f.Latency
 	}
 	return f.hostLatency() + time.Duration(sim.DefaultCosts().Wire)
+}
+
+// complete chooses what a job leaves open. Nothing has to be measured.
+func (f *Fabric) complete(job *Job) (*Job, *Chosen, error) {
+	if !job.undecided() {
+		return job, nil, nil
+	}
+	own := *job
+	n := tune.Network{Rate: job.Rate, Latency: f.OneWay(), Message: time.Duration(f.config(job).Costs.Gap), Uplink: f.Uplink}
+	c, err := own.choosePaced(n)
+	if err != nil {
+		return nil, nil, fmt.Errorf("nothing can be chosen: %w", err)
+	}
+	chosen := &Chosen{Links: Links{Rate: n.Rate, Latency: n.Latency.Seconds(), Message: n.Message.Seconds()}, Predicted: c.Predicted.Seconds()}
+	return &own, chosen, own.take(Choice{Algorithm{c.Algorithm}, c.Block, c.Stripes, c.Credits, c.Pace})
 }
 
 // config is the simulator's.

@@ -111,10 +111,52 @@ func (g *following) openLane() error {
 			return err
 		}
 	}
+	choice, err := g.hearChoice()
+	if err != nil {
+		return err
+	}
+	_, err = g.say("formed", word{}, g.begins(choice, lane))
+	return err
+}
+
+// hearChoice hears what the root chooses, if the job leaves something open. Member 1 takes part in its trial before.
+func (g *following) hearChoice() (*Choice, error) {
+	if !g.job.undecided() {
+		return nil, nil
+	}
+	if err := g.try(); err != nil {
+		return nil, err
+	}
+	w, err := g.say("chosen", word{}, nil)
+	if err == nil && w.Choice == nil {
+		err = errors.New("the root has chosen nothing: is it of another version?")
+	}
+	return w.Choice, err
+}
+
+// begins forms the group, by a choice if there was one.
+func (g *following) begins(choice *Choice, lane string) error {
+	if choice != nil {
+		if err := g.decided(*choice); err != nil {
+			return err
+		}
+	}
 	if g.begin != nil {
 		g.begin(g.job, g.rank, lane)
 	}
-	_, err := g.say("formed", word{}, g.form(g.ctx))
+	return g.form(g.ctx)
+}
+
+// try takes part in the trial, until the root has found out enough.
+func (g *following) try() (err error) {
+	var trial *member
+	var failed error
+	if g.rank == 1 {
+		if trial, failed = g.openTrial(g.ctx); failed == nil {
+			defer func() { err = errors.Join(err, trial.closeDevice()) }()
+		}
+	}
+	_, err = g.say("tried", word{}, failed)
 	return err
 }
 

@@ -30,15 +30,17 @@ const (
 	MaxSize      = 1 << 46 // what the simulator has room for
 )
 
-// Job is what all members have to know.
+// Job is what all members have to know. What is left open is chosen by the root, when it knows the links.
 type Job struct {
-	Members   []string      `json:"members"` // names, each once; the first is the root
-	Size      uint64        `json:"size"`    // of a message, in bytes
-	Block     int           `json:"block"`   // bytes
+	Members   []string      `json:"members"`        // names, each once; the first is the root
+	Size      uint64        `json:"size"`           // of a message, in bytes
+	Block     int           `json:"block"`          // bytes; 0: to be chosen
+	Auto      bool          `json:"auto,omitempty"` // the algorithm is to be chosen
 	Algorithm Algorithm     `json:"algorithm"`
-	Racks     []int         `json:"racks,omitempty"` // members of each rack, in their order
-	Stripes   int           `json:"stripes"`
-	Credits   int           `json:"credits"`
+	Racks     []int         `json:"racks,omitempty"`   // members of each rack, in their order
+	Stripes   int           `json:"stripes"`           // 0: to be chosen
+	Credits   int           `json:"credits"`           // 0: to be chosen
+	Pace      time.Duration `json:"pace_ns,omitempty"` // that a block takes on its link, if that is certain; 0: it is not
 	Offload   bool          `json:"offload"`
 	Wait      perftest.Wait `json:"wait"`
 	Runs      int           `json:"runs"`            // that count; one more before them warms up, if there are several
@@ -59,73 +61,22 @@ func (a *Algorithm) UnmarshalText(text []byte) (err error) {
 	return err
 }
 
-// What limits an automatic block.
-const (
-	largeBlock = 1 << 20                 // the best for large messages (RDMC, figure 6)
-	localBlock = 2 << 20                 // over TCP within a host, where the next block often means another process on the core
-	tcpBlock   = 32 << 10                // between hosts over TCP, when nothing is known of the links
-	blockTime  = 1400 * time.Microsecond // that a block takes on its link, at most
-)
-
-// MostBlock is how large an automatic block may be. On TCP a send that is under way fills a queue in front of the link, and
-// what is behind it in the queue waits: credits, acknowledgements, the block that a peer needs for the next step. On a
-// busy machine, at 200 Mbit/s, 8 members took 1.01 to 1.06 × one copy with two blocks of 32 KiB, 1.3 ms each, under way, and
-// 1.09 to 1.5 × with 64 KiB. A rate of 0 is unknown; tcp is whether it was asked for, apart whether members are on different
-// hosts, without RDMA.
-func MostBlock(rate float64, tcp, apart bool) int {
-	most := largeBlock
-	switch {
-	case apart:
-		most = tcpBlock
-	case tcp:
-		most = localBlock
-	}
-	if rate > 0 {
-		bytes := rate / 8 * blockTime.Seconds()
-		most = 1 << (bits.Len64(uint64(min(max(bytes, 4<<10), largeBlock))) - 1)
-	}
-	return most
-}
-
-// AutoBlock is a good block size for a message. A block costs a fixed time beside its bytes, and the last blocks of a
-// message leave links idle. So a message has 16 blocks, but none is larger than most, or smaller than 64 KiB unless most is.
-func AutoBlock(size uint64, most int) int {
-	const least, pieces = 64 << 10, 16
-	block := 1 << bits.Len64(max(size, pieces)/pieces-1) // rounded up to a power of two
-	return min(max(block, least), most)
-}
-
-// AutoStripes is how many schedules take turns: two, to hide latency; but one on links that are known to be so slow that the
-// latency of a block does not show beside its time. At 200 Mbit/s, where a block of 32 KiB takes 1.3 ms, 8 members took 1.085
-// × size ÷ rate with one stripe and 1.108 with two (medians of four runs, 64 MiB).
-func AutoStripes(rate float64, block int) int {
-	const slow = time.Millisecond
-	if rate > 0 && float64(block)*8/rate >= slow.Seconds() {
-		return 1
-	}
-	return 2
-}
-
-// AutoCredits is what package rdmc takes for so many stripes.
-func AutoCredits(stripes int) int {
-	if stripes == 1 {
-		return 1
-	}
-	return stripes + 1
-}
-
 // Validate says what is wrong with a job.
 func (j *Job) Validate() error {
 	for _, c := range []struct {
 		what              string
 		value, from, upTo int64
+		open              bool // 0 stands for what is to be chosen
 	}{
-		{"members", int64(len(j.Members)), 2, MaxMembers},
-		{"block size", int64(j.Block), MinBlock, MaxBlock},
-		{"stripes", int64(j.Stripes), 1, MaxStripes},
-		{"credits", int64(j.Credits), 1, MaxCredits},
-		{"runs", int64(j.Runs), 1, MaxRuns},
+		{"members", int64(len(j.Members)), 2, MaxMembers, false},
+		{"block size", int64(j.Block), MinBlock, MaxBlock, true},
+		{"stripes", int64(j.Stripes), 1, MaxStripes, true},
+		{"credits", int64(j.Credits), 1, MaxCredits, true},
+		{"runs", int64(j.Runs), 1, MaxRuns, false},
 	} {
+		if c.value == 0 && c.open {
+			continue
+		}
 		if c.value < c.from || c.value > c.upTo {
 			return fmt.Errorf("%s: %d %w: it is between %d and %d", c.what, c.value, ErrJob, c.from, c.upTo)
 		}
@@ -140,6 +91,8 @@ func (j *Job) validateRest() error {
 	switch {
 	case j.Timeout <= 0 || j.Timeout > time.Hour:
 		return fmt.Errorf("peer timeout: %v %w: it is above 0 and up to an hour", j.Timeout, ErrJob)
+	case j.Pace < 0 || j.Pace > time.Hour:
+		return fmt.Errorf("pace: %v %w: it is from 0 up to an hour", j.Pace, ErrJob)
 	case !(j.Rate >= 0 && j.Rate <= 1e15):
 		return fmt.Errorf("rate: %v bits a second %w", j.Rate, ErrJob)
 	}
@@ -147,7 +100,10 @@ func (j *Job) validateRest() error {
 }
 
 func (j *Job) validateRacks() error {
-	if !j.Algorithm.Racks() {
+	if j.Auto && len(j.Racks) == 0 {
+		return nil
+	}
+	if !j.Auto && !j.Algorithm.Racks() {
 		if len(j.Racks) > 0 {
 			return fmt.Errorf("racks: %v %w with them: leave them out, or take rack-chain, rack-pipeline or rack-stripes", j.Algorithm, ErrJob)
 		}
@@ -182,6 +138,17 @@ func (j *Job) schedule() schedule.Config {
 	return schedule.Config{Algorithm: j.Algorithm.Algorithm, Members: len(j.Members), Racks: j.rackOf(), Stripes: j.Stripes}
 }
 
+// Possible says why the group of a job cannot have the shape that is asked for.
+func (j *Job) Possible() error {
+	if j.Auto {
+		return nil
+	}
+	shape := j.schedule()
+	shape.Stripes = max(1, shape.Stripes)
+	_, err := schedule.New(shape, 0)
+	return err
+}
+
 // Steps is how many steps the algorithm takes, or an error if it cannot be used for such a group.
 func (j *Job) Steps() (int, error) {
 	part, err := schedule.New(j.schedule(), 0)
@@ -209,16 +176,25 @@ func (j *Job) runs() int {
 	return 1
 }
 
+// groups are the configurations of a member's groups.
+func (j *Job) groups(rank int) []rdmc.Config {
+	all := []rdmc.Config{j.group(rank)}
+	if j.copies(rank) {
+		all = append(all, j.copyGroup(rank))
+	}
+	return all
+}
+
 // group is the configuration of the group as a member sees it, without what it calls.
 func (j *Job) group(rank int) rdmc.Config {
 	return rdmc.Config{Name: "multicast", Members: j.Members, Self: rank, Algorithm: j.Algorithm.Algorithm, Racks: j.rackOf(),
-		Stripes: j.Stripes, BlockSize: j.Block, Offload: j.Offload, Credits: j.Credits, MaxMessage: max(j.Size, 1), Stall: j.Timeout}
+		Stripes: j.Stripes, BlockSize: j.Block, Offload: j.Offload, Credits: j.Credits, Pace: j.Pace, MaxMessage: max(j.Size, 1), Stall: j.Timeout}
 }
 
 // copyGroup is the group of the plain copy that runs are compared with: from the root to one member.
 func (j *Job) copyGroup(rank int) rdmc.Config {
 	c := j.group(rank)
-	c.Name, c.Members, c.Algorithm, c.Racks, c.Stripes = "copy", j.Members[:2], schedule.Chain, nil, 1
+	c.Name, c.Members, c.Algorithm, c.Racks, c.Stripes, c.Pace = "copy", j.Members[:2], schedule.Chain, nil, 1, 0
 	return c
 }
 

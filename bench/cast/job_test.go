@@ -30,7 +30,7 @@ func TestJobsThatMakeNoSense(t *testing.T) {
 		{func(j *Job) { j.Block = 1 }, "block size: 1"},
 		{func(j *Job) { j.Block = 1 << 40 }, "block size"},
 		{func(j *Job) { j.Size = 1 << 60 }, "size"},
-		{func(j *Job) { j.Stripes = 0 }, "stripes: 0"},
+		{func(j *Job) { j.Stripes = -2 }, "stripes: -2"},
 		{func(j *Job) { j.Credits = -1 }, "credits: -1"},
 		{func(j *Job) { j.Runs = 1 << 30 }, "runs"},
 		{func(j *Job) { j.Timeout = -1 }, "peer timeout"},
@@ -59,39 +59,16 @@ func TestBound(t *testing.T) {
 	}
 }
 
-func TestAutoBlock(t *testing.T) {
-	for size, want := range map[uint64]int{0: 64 << 10, 1: 64 << 10, 1 << 20: 64 << 10, 1<<20 + 1: 64 << 10, 2 << 20: 128 << 10,
-		3 << 20: 256 << 10, 256e6: 1 << 20, 1 << 40: 1 << 20} {
-		if got := AutoBlock(size, MostBlock(0, false, false)); got != want {
-			t.Errorf("%d bytes: blocks of %d, want %d", size, got, want)
-		}
-	}
-}
-
-// TestMostBlock: two blocks under way must not keep a slow link busy for long.
+// TestMostBlock: two blocks under way over TCP must not keep a slow link busy for long.
 func TestMostBlock(t *testing.T) {
 	for _, c := range []struct {
-		rate       float64
-		tcp, apart bool
-		want       int
-	}{{0, false, false, 1 << 20}, {0, true, false, 2 << 20}, {0, false, true, 32 << 10}, {0, true, true, 32 << 10},
-		{200e6, true, true, 32 << 10}, {200e6, false, false, 32 << 10}, {1e9, false, true, 128 << 10},
-		{10e9, true, true, 1 << 20}, {1e15, true, true, 1 << 20}, {1, true, true, 4 << 10}} {
-		if got := MostBlock(c.rate, c.tcp, c.apart); got != c.want {
-			t.Errorf("rate %g, tcp %v, apart %v: %d, want %d", c.rate, c.tcp, c.apart, got, c.want)
-		}
-	}
-}
-
-// TestAutoStripes: where a block takes a millisecond, its latency does not show.
-func TestAutoStripes(t *testing.T) {
-	for _, c := range []struct {
-		rate          float64
-		block         int
-		stripes, more int
-	}{{0, 1 << 20, 2, 3}, {200e6, 32 << 10, 1, 1}, {200e6, 4 << 10, 2, 3}, {100e9, 1 << 20, 2, 3}} {
-		if got := AutoStripes(c.rate, c.block); got != c.stripes || AutoCredits(got) != c.more {
-			t.Errorf("rate %g, block %d: %d stripes, %d credits", c.rate, c.block, got, AutoCredits(got))
+		lane string
+		rate float64
+		want int
+	}{{"shm", 1e6, 1 << 20}, {"ibv", 400e9, 1 << 20}, {"tcp", 200e6, 32 << 10}, {"tcp", 180e6, 28 << 10}, {"tcp", 1e9, 168 << 10}, {"tcp", 20e9, 2 << 20},
+		{"tcp", 1e15, 2 << 20}, {"tcp", 1, 4 << 10}} {
+		if got := mostBlock(c.lane, c.rate); got != c.want {
+			t.Errorf("%s, rate %g: %d, want %d", c.lane, c.rate, got, c.want)
 		}
 	}
 }
@@ -119,7 +96,7 @@ func TestReport(t *testing.T) {
 
 // FuzzParseWord: whatever another process says, what is taken from it makes sense.
 func FuzzParseWord(f *testing.F) {
-	for _, w := range []word{{}, {Job: someJob(3), Rank: 2}, {Error: "no", Lane: "tcp"}, {Addresses: []string{"a:1"}, At: 7}} {
+	for _, w := range []word{{}, {Job: someJob(3), Rank: 2}, {Error: "no", Lane: "tcp"}, {Addresses: []string{"a:1"}, At: 7}, {Job: openJob(3), Rank: 1}, {Choice: &Choice{Block: 7}}} {
 		note, err := json.Marshal(w)
 		if err != nil {
 			f.Fatal(err)
@@ -128,6 +105,11 @@ func FuzzParseWord(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, note []byte) {
 		w, err := parseWord(note)
+		if err == nil && w.Choice != nil {
+			if job := openJob(3); job.take(*w.Choice) == nil && (job.undecided() || job.Validate() != nil) {
+				t.Fatalf("%s makes a job of %+v", note, job)
+			}
+		}
 		if err != nil || w.Job == nil {
 			return
 		}

@@ -29,13 +29,16 @@ type leading struct {
 	ctx    context.Context
 	peers  []*peer
 	host   string
+	lane   string
 	report *Report
 	sent   int // messages so far
 }
 
 // Lead carries out the job. The report is nil if no run could begin.
 func (l *Leader) Lead(ctx context.Context) (report *Report, err error) {
-	g := &leading{Leader: l, member: member{End: l.End, job: l.Job}, ctx: ctx}
+	own, job := *l, *l.Job // which is completed by what is chosen
+	own.Job = &job
+	g := &leading{Leader: &own, member: member{End: l.End, job: &job}, ctx: ctx}
 	defer func() { err = errors.Join(err, g.end(err)) }()
 	if err := l.Job.Validate(); err != nil {
 		return nil, err
@@ -138,9 +141,15 @@ func (g *leading) openLane() (err error) {
 	if err := g.swap("open", silent); err != nil {
 		return err
 	}
+	chosen, err := g.choose()
+	if err != nil {
+		return err
+	}
 	if err := g.agree("formed", g.form(g.ctx)); err != nil {
 		return err
 	}
+	g.report = newReport(g.Job, g.lane, g.clock())
+	g.report.Chosen = chosen
 	g.report.Hosts = []string{g.host}
 	for _, p := range g.peers {
 		g.report.Hosts = append(g.report.Hosts, p.host)
@@ -154,9 +163,37 @@ func (g *leading) tryLane(lane string) error {
 	if err := g.swap("open", func(*peer) word { return word{Lane: lane} }); err != nil {
 		return err
 	}
-	mine := g.open(lane, g.way())
-	g.report = newReport(g.Job, lane, g.clock())
-	return g.agree("opened", mine)
+	g.lane = lane
+	return g.agree("opened", g.open(lane, g.way()))
+}
+
+// choose chooses what the job leaves open, and tells the others.
+func (g *leading) choose() (*Chosen, error) {
+	if !g.Job.undecided() {
+		return nil, nil
+	}
+	links, err := g.try()
+	if err != nil {
+		return nil, err
+	}
+	choice, chosen, err := g.Job.decide(g.lane, links)
+	if err != nil {
+		return nil, fmt.Errorf("nothing can be chosen: %w", err)
+	}
+	if err := g.swap("chosen", func(*peer) word { return word{Choice: &choice} }); err != nil {
+		return nil, err
+	}
+	return chosen, g.decided(choice)
+}
+
+// try finds out with member 1 what the links are like.
+func (g *leading) try() (l Links, err error) {
+	trial, failed := g.openTrial(g.ctx)
+	if failed == nil {
+		defer func() { err = errors.Join(err, trial.closeDevice()) }()
+		l, failed = trial.measure(g.ctx, g.Job.Rate)
+	}
+	return l, g.agree("tried", failed)
 }
 
 // lost reports whether a member is gone: then no other lane will do.

@@ -51,6 +51,20 @@ func (m *member) open(lane string, session *connect.Session) (err error) {
 	if m.node, err = newNode(m.job, m.rank, m.device, false, hostClock); err != nil {
 		return err
 	}
+	if m.job.undecided() {
+		return nil
+	}
+	return m.node.loop.Start()
+}
+
+// decided completes the job by a choice, and what was opened for it.
+func (m *member) decided(c Choice) error {
+	if err := m.job.take(c); err != nil {
+		return err
+	}
+	if err := m.node.prepare(m.job.groups(m.rank)); err != nil {
+		return err
+	}
 	return m.node.loop.Start()
 }
 

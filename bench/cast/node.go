@@ -3,6 +3,7 @@ package cast
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/rdmc"
@@ -18,7 +19,10 @@ type node struct {
 	queue  *verbs.CompletionQueue
 	loop   *loop.Loop
 	memory *verbs.Memory
+	shapes []rdmc.Config // of the groups, without what they call
 	groups []*rdmc.Group // the multicast, and at two members the plain copy
+
+	ignores bool // what comes
 
 	completed chan completion // has room for the one that can be there
 	failed    chan *rdmc.Failure
@@ -38,10 +42,15 @@ const (
 	plainCopy
 )
 
-// newNode opens a member's end on a device, in memory that the NIC knows and that was touched. Groups are made later.
+// newNode opens a member's end on a device, in memory that the NIC knows and that was touched. Groups are made later; if the
+// job is not decided, prepare comes before.
 func newNode(job *Job, rank int, device *verbs.Device, phantom bool, now func() int64) (*node, error) {
 	n := &node{job: job, rank: rank, now: now, completed: make(chan completion, 1), failed: make(chan *rdmc.Failure, 2), changed: func() {}}
-	if err := n.open(device, phantom); err != nil {
+	err := n.open(device, phantom)
+	if err == nil && !job.undecided() {
+		err = n.prepare(job.groups(rank))
+	}
+	if err != nil {
 		return nil, errors.Join(err, n.close())
 	}
 	return n, nil
@@ -51,9 +60,12 @@ func (n *node) open(device *verbs.Device, phantom bool) (err error) {
 	if n.domain, err = device.NewDomain(); err != nil {
 		return err
 	}
-	if err := n.allocate(phantom); err != nil {
-		return err
-	}
+	return n.allocate(phantom)
+}
+
+// prepare makes room for groups, and the loop that they run on.
+func (n *node) prepare(shapes []rdmc.Config) (err error) {
+	n.shapes = shapes
 	room := 1
 	for _, config := range n.configs() {
 		need, err := rdmc.CompletionRoom(config)
@@ -62,7 +74,7 @@ func (n *node) open(device *verbs.Device, phantom bool) (err error) {
 		}
 		room += need
 	}
-	if n.queue, err = device.NewCompletionQueue(room); err != nil {
+	if n.queue, err = n.domain.Device().NewCompletionQueue(room); err != nil {
 		return err
 	}
 	n.loop, err = loop.New(loop.Config{Completions: n.queue, Waiting: waitings[n.job.Wait]})
@@ -88,10 +100,7 @@ func (n *node) allocate(phantom bool) (err error) {
 
 // configs are those of the member's groups.
 func (n *node) configs() []rdmc.Config {
-	all := []rdmc.Config{n.job.group(n.rank)}
-	if n.job.copies(n.rank) {
-		all = append(all, n.job.copyGroup(n.rank))
-	}
+	all := slices.Clone(n.shapes)
 	for i := range all {
 		all[i].Phantom = n.memory.Bytes() == nil
 		all[i].Incoming = func(rdmc.Message) rdmc.Place { return rdmc.Place{Memory: n.memory} }
@@ -107,6 +116,9 @@ func (n *node) made(group *rdmc.Group) { n.groups = append(n.groups, group) }
 // complete keeps a message until its contents are checked. There is one at a time: what a root sends beyond that is not
 // looked at, and does not stop the loop.
 func (n *node) complete(group *rdmc.Group, d rdmc.Delivery) {
+	if n.ignores {
+		return
+	}
 	select {
 	case n.completed <- completion{n.now(), group, d}:
 		group.Keep(d.Number)

@@ -14,8 +14,9 @@ type Report struct {
 	Hosts      []string `json:"hosts,omitempty"`
 	Clock      string   `json:"clock"` // by which runs were timed: one of the Clock words
 	Blocks     int      `json:"blocks"`
-	Steps      int      `json:"steps"`       // of the algorithm
-	BoundSteps int      `json:"bound_steps"` // of the best possible
+	Steps      int      `json:"steps"`            // of the algorithm
+	BoundSteps int      `json:"bound_steps"`      // of the best possible
+	Chosen     *Chosen  `json:"chosen,omitempty"` // nil: the job left nothing open
 	Copy       *Copy    `json:"copy,omitempty"`
 	Results    []Run    `json:"results"` // with the one that warmed up
 	Median     *Run     `json:"median,omitempty"`

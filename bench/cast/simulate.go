@@ -40,14 +40,17 @@ type simulation struct {
 
 // Simulate carries out a job in the simulator, on links of Job.Rate.
 func Simulate(ctx context.Context, job *Job, shape Fabric, watch Watch) (report *Report, err error) {
-	s := &simulation{ctx: ctx, job: job, began: time.Now()}
 	if err := job.Validate(); err != nil {
 		return nil, err
 	}
-	if s.shape, err = shape.of(job); err != nil {
+	if shape, err = shape.of(job); err != nil {
 		return nil, err
 	}
-	s.racks = job.rackOf()
+	job, chosen, err := shape.complete(job)
+	if err != nil {
+		return nil, err
+	}
+	s := &simulation{ctx: ctx, job: job, shape: shape, began: time.Now()}
 	if err := s.build(); err != nil {
 		return nil, err
 	}
@@ -56,7 +59,7 @@ func Simulate(ctx context.Context, job *Job, shape Fabric, watch Watch) (report 
 		return nil, err
 	}
 	report = newReport(job, "sim", ClockVirtual)
-	report.Simulated, report.Phantom = true, s.phantom()
+	report.Simulated, report.Phantom, report.Chosen = true, s.phantom(), chosen
 	watch.formed(report)
 	for run := range job.runs() {
 		watch.begin(run, job.runs(), func() int { return int(s.advance.Load()) })
@@ -74,6 +77,7 @@ func (s *simulation) phantom() bool { return s.job.Size*uint64(len(s.job.Members
 
 // build makes the network.
 func (s *simulation) build() (err error) {
+	s.racks = s.job.rackOf()
 	config := s.shape.config(s.job)
 	if len(s.shape.Racks) > 1 {
 		s.crossing.rackOf = rackOf(s.shape.Racks)
@@ -160,8 +164,8 @@ func (s *simulation) addNode(rank int, config sim.NodeConfig) error {
 		s.ended++
 		s.broken = s.broken || len(n.failed) > 0
 	}
+	n.shapes[multicast].Racks = s.racks // one list for thousands of members
 	group := n.configs()[multicast]
-	group.Racks = s.racks // one list for thousands of members
 	group.Ready = func() { s.ready++ }
 	made, err := rdmc.New(n.loop, n.domain, group)
 	if err == nil {

@@ -16,7 +16,7 @@ func TestSimulate(t *testing.T) {
 		for _, size := range []uint64{0, 1, 64 << 10, 1<<20 + 3, 512 << 20} {
 			t.Run(fmt.Sprintf("%v %d", algorithm, size), func(t *testing.T) {
 				j := someJob(6)
-				j.Size, j.Algorithm, j.Rate, j.Block, j.Runs = size, Algorithm{algorithm}, 40e9, AutoBlock(size, 1<<20), 2
+				j.Size, j.Algorithm, j.Rate, j.Block, j.Runs = size, Algorithm{algorithm}, 40e9, int(min(max(size/16, 64<<10), 1<<20)), 2
 				if algorithm.Racks() {
 					j.Racks = []int{2, 3, 1}
 				}

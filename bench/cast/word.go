@@ -38,6 +38,7 @@ type word struct {
 	Lane      string   `json:"lane,omitempty"`      // to be opened
 	Address   string   `json:"address,omitempty"`   // where the member waits for the others
 	Addresses []string `json:"addresses,omitempty"` // of all members
+	Choice    *Choice  `json:"choice,omitempty"`    // of what the job leaves open
 	Next      string   `json:"next,omitempty"`      // what is done next; nothing: the job is done
 	Run       int      `json:"run,omitempty"`
 	At        int64    `json:"at_ns,omitempty"`  // when a message was complete

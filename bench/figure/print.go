@@ -11,7 +11,7 @@ import (
 )
 
 // columns of a terminal that text is wrapped to.
-const columns = 96
+const columns = 80
 
 // Print prints the figure for a terminal: its title, its table, and each claim with its verdict.
 func (f *Figure) Print(w io.Writer) error {

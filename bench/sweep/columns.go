@@ -39,7 +39,7 @@ func (p *Plan) settings() (all []Column) {
 	}
 	return append(all,
 		Column{Head: "algorithm", Width: p.nameWidth(), Cell: (*Row).name, Left: true},
-		Column{Head: "block", Width: 7, Cell: func(r *Row) string { return units.Size(r.Block).String() }},
+		Column{Head: "block", Width: 8, Cell: func(r *Row) string { return units.Size(r.Block).String() }},
 		Column{Head: "s/c", Width: 4, Cell: func(r *Row) string { return fmt.Sprintf("%d/%d", r.Stripes, r.Credits) }})
 }
 

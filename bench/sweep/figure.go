@@ -1,7 +1,9 @@
 package sweep
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-fabric/weft/bench/figure"
@@ -71,28 +73,32 @@ func (p *Plan) axis() (x swept, ok bool) {
 	return x, x.values > 1
 }
 
-// chart has a line for each algorithm and whatever else differs, and the bound.
+// chart has a line for each algorithm and whatever else differs, and for one copy.
 func (p *Plan) chart(rows []*Row, x swept) plot.Chart {
-	c := plot.Chart{Title: p.what(), X: x.axis, Y: plot.Axis{Label: "time", Log: true, Unit: "s"}}
-	add := func(name string, dashed bool, r *Row, seconds float64) {
-		point := plot.Point{X: x.of(r), Y: seconds}
-		for i := range c.Series {
-			if s := &c.Series[i]; s.Name == name {
-				if s.Points[len(s.Points)-1].X != point.X {
-					s.Points = append(s.Points, point)
-				}
-				return
-			}
-		}
-		c.Series = append(c.Series, plot.Series{Name: name, Dashed: dashed, Points: []plot.Point{point}})
+	var lines lines
+	for _, r := range rows {
+		lines.add(p.line(r, x), false, plot.Point{X: x.of(r), Y: r.Seconds})
 	}
 	for _, r := range rows {
-		add(p.line(r, x), false, r, r.Seconds)
+		lines.add("one copy"+p.rest(r, x), true, plot.Point{X: x.of(r), Y: r.Copy})
 	}
-	for _, r := range rows {
-		add("one copy"+p.rest(r, x), true, r, r.Copy)
+	return plot.Chart{Title: p.what(), X: x.axis, Y: plot.Axis{Label: "time", Log: true, Unit: "s"}, Series: lines}
+}
+
+// lines are series that grow point by point, each from the left to the right.
+type lines []plot.Series
+
+func (l *lines) add(name string, dashed bool, point plot.Point) {
+	i := slices.IndexFunc(*l, func(s plot.Series) bool { return s.Name == name })
+	if i < 0 {
+		i = len(*l)
+		*l = append(*l, plot.Series{Name: name, Dashed: dashed})
 	}
-	return c
+	s := &(*l)[i]
+	at, found := slices.BinarySearchFunc(s.Points, point.X, func(p plot.Point, x float64) int { return cmp.Compare(p.X, x) })
+	if !found {
+		s.Points = slices.Insert(s.Points, at, point)
+	}
 }
 
 // line is the name of the line that a row belongs to.

@@ -16,7 +16,7 @@ import (
 const (
 	MaxNodes = 10_000
 	MaxCases = 1_000
-	// MaxTransfers is how many blocks all receivers of one message may get: about twenty minutes, and 32 bytes of memory each.
+	// MaxTransfers is how many blocks all receivers of one message may get together: about half an hour.
 	MaxTransfers = 1 << 27
 )
 
@@ -71,6 +71,9 @@ func (p *Plan) Cases() (cases []Case, omitted []Omitted, err error) {
 	}
 	for _, nodes := range p.Nodes {
 		for _, size := range p.Sizes {
+			if err := p.probe(nodes, size); err != nil {
+				return nil, nil, err
+			}
 			found, err := p.group(nodes, size)
 			if err != nil {
 				return nil, nil, err
@@ -91,14 +94,24 @@ func (p *Plan) Cases() (cases []Case, omitted []Omitted, err error) {
 func (p *Plan) group(nodes int, size uint64) (cases []Case, err error) {
 	for _, algorithm := range p.Algorithms {
 		for _, block := range p.Blocks {
-			cases = append(cases, Case{Nodes: nodes, Size: size, Choice: p.fill(nodes, size, algorithm, block)})
+			choice, err := p.choose(nodes, size, block, algorithm)
+			if err != nil {
+				return nil, err
+			}
+			cases = append(cases, Case{Nodes: nodes, Size: size, Choice: choice})
 		}
 	}
 	if !p.Auto {
 		return cases, nil
 	}
-	choice, err := tune.Choose(p.tuneGroup(nodes, size), p.network())
+	choice, err := p.choose(nodes, size, 0)
 	return append(cases, Case{Nodes: nodes, Size: size, Auto: true, Choice: choice}), err
+}
+
+// probe says what is wrong whatever is chosen.
+func (p *Plan) probe(nodes int, size uint64) error {
+	job := p.job(Case{Nodes: nodes, Size: size, Choice: tune.Choice{Block: cast.MaxBlock, Stripes: 1, Credits: 1}})
+	return p.Fabric.Validate(&job)
 }
 
 // check looks at each case as the simulator will.

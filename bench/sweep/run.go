@@ -72,7 +72,7 @@ const patience = time.Hour
 
 // job is what the simulator has to do for a case.
 func (p *Plan) job(c Case) cast.Job {
-	job := cast.Job{Size: c.Size, Block: c.Block, Algorithm: cast.Algorithm{Algorithm: c.Algorithm}, Stripes: c.Stripes, Credits: c.Credits,
+	job := cast.Job{Size: c.Size, Block: c.Block, Algorithm: cast.Algorithm{Algorithm: c.Algorithm}, Stripes: c.Stripes, Credits: c.Credits, Pace: c.Pace,
 		Offload: p.Offload, Wait: perftest.Polling, Runs: 1, Rate: p.Rate, Seed: p.Seed, Timeout: patience, Members: p.members(c.Nodes)}
 	if c.Algorithm.Racks() {
 		job.Racks = p.Fabric.Racks

@@ -43,9 +43,11 @@ are timed first, or over links of --rate, which limits nothing by itself. On one
 host all members share its cores and memory, and a copy for each is more work
 than one.
 
-Blocks: unless --block is given a message has 16, of at least 64 KiB and at most
-1 MiB, over TCP within a host 2 MiB; between hosts without RDMA at most 32 KiB,
-or what takes 1.4 ms on links of --rate: larger ones wait for each other there.
+What is not said of --algorithm auto, --block, --stripes and --credits is chosen
+by a cost model: the root and member 1 measure the latency, the cost of a block
+and the rate, unless --rate says it, with at most a sixteenth of the message at a
+time. Over TCP no block is chosen that takes more than 1.4 ms: larger ones wait
+for each other.
 
 Times are by the clock that all members of one host read; across hosts by the
 root's, when a member's report comes.
@@ -74,10 +76,10 @@ func (o *multicastOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVar(&o.keep, "keep", false, "with --serve: wait for the next root after the first")
 	f.StringVar(&o.size, "size", "256MB", "`BYTES` of a message: 0, 64KiB, 256MB")
 	f.StringVar(&o.block, "block", "auto", "`BYTES` of a block")
-	f.StringVar(&o.algorithm, "algorithm", "pipeline", "`NAME`: "+strings.Join(algorithmNames(), ", "))
+	f.StringVar(&o.algorithm, "algorithm", "pipeline", "`NAME`: auto, "+strings.Join(algorithmNames(), ", "))
 	f.StringVar(&o.racks, "racks", "", "`LIST` of how many members each rack has: 4,4,8, or 8x64")
-	f.IntVar(&o.stripes, "stripes", 0, "`N` schedules that take turns, to hide latency (2; 1 on slow links of --rate)")
-	f.IntVar(&o.credits, "credits", 0, "`N` receives posted ahead (3; 1 for one stripe)")
+	f.IntVar(&o.stripes, "stripes", 0, "`N` schedules that take turns, to hide latency (chosen)")
+	f.IntVar(&o.credits, "credits", 0, "`N` receives posted ahead (chosen)")
 	f.BoolVar(&o.offload, "offload", false, "have the NIC relay by itself, if it can")
 	f.IntVar(&o.repeat, "repeat", 0, "`N` runs, after one that warms up if N is above 1 (3; sim: 1)")
 	f.StringVar(&o.wait, "wait", "hybrid", "`HOW` members wait: polling, sleeping, hybrid")
@@ -93,11 +95,14 @@ func (o *multicastOptions) addFlags(cmd *cobra.Command) {
 	f.BoolVarP(&o.everyMember, "verbose", "v", false, "when each member was done")
 	f.BoolVar(&o.child, "child", false, "end when standard input ends")
 	_ = f.MarkHidden("child")
-	for flag, words := range map[string][]string{"provider": multicastProviders(), "algorithm": algorithmNames(), "wait": perftest.Waits} {
+	for flag, words := range map[string][]string{"provider": multicastProviders(), "algorithm": append(algorithmNames(), autoAlgorithm), "wait": perftest.Waits} {
 		// It fails only for a flag that does not exist.
 		_ = cmd.RegisterFlagCompletionFunc(flag, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
 	}
 }
+
+// autoAlgorithm is the value of --algorithm that leaves the choice to the root.
+const autoAlgorithm = "auto"
 
 // multicastProviders are the values of --provider. Within one process there is only the simulator.
 func multicastProviders() (names []string) {

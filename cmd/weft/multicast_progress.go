@@ -26,7 +26,14 @@ type castProgress struct {
 
 // expect is told what there is to do.
 func (p *castProgress) expect(job *cast.Job) {
-	p.size, p.blocks, p.members = job.Size, job.Blocks(), len(job.Members)
+	p.size, p.members = job.Size, len(job.Members)
+}
+
+// formed is told in how many blocks that will be.
+func (p *castProgress) formed(blocks int) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.blocks = blocks
 }
 
 // begin is told that a run begins.

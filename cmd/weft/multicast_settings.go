@@ -124,8 +124,8 @@ func (o *multicastOptions) checkServe(cmd *cobra.Command) error {
 func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (err error) {
 	j := &s.job
 	*j = cast.Job{Stripes: o.stripes, Credits: o.credits, Offload: o.offload, Runs: o.repeat, Seed: o.seed, Timeout: o.peerTimeout}
-	if err := j.Algorithm.UnmarshalText([]byte(o.algorithm)); err != nil {
-		return fmt.Errorf("--algorithm: %w", err)
+	if err := o.fillAlgorithm(j); err != nil {
+		return err
 	}
 	if err := j.Wait.UnmarshalText([]byte(o.wait)); err != nil {
 		return fmt.Errorf("--wait: %w", err)
@@ -136,15 +136,10 @@ func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (er
 	if err := o.fillMembers(s); err != nil {
 		return err
 	}
-	if o.block == "auto" {
-		apart := s.provider.lane != "ibv" && !s.simulated && !allStay(s.members)
-		j.Block = cast.AutoBlock(j.Size, cast.MostBlock(j.Rate, s.provider.lane == "tcp", apart))
-	}
-	if !cmd.Flags().Changed("stripes") {
-		j.Stripes = cast.AutoStripes(j.Rate, j.Block)
-	}
-	if !cmd.Flags().Changed("credits") {
-		j.Credits = cast.AutoCredits(j.Stripes)
+	for flag, value := range map[string]int{"stripes": o.stripes, "credits": o.credits} {
+		if cmd.Flags().Changed(flag) && value == 0 {
+			return fmt.Errorf("--%s: 0 makes no sense: leave it out, and it is chosen", flag)
+		}
 	}
 	if j.Racks, err = parseRacks(o.racks); err != nil {
 		return fmt.Errorf("--racks %q: %w", o.racks, err)
@@ -164,8 +159,18 @@ func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (er
 	if err := j.Validate(); err != nil {
 		return err
 	}
-	_, err = j.Steps()
-	return err
+	return j.Possible()
+}
+
+// fillAlgorithm reads which algorithm is wanted, or that one is to be chosen.
+func (o *multicastOptions) fillAlgorithm(j *cast.Job) error {
+	if j.Auto = o.algorithm == autoAlgorithm; j.Auto {
+		return nil
+	}
+	if err := j.Algorithm.UnmarshalText([]byte(o.algorithm)); err != nil {
+		return fmt.Errorf("--algorithm: %w, and %s", err, autoAlgorithm)
+	}
+	return nil
 }
 
 func (o *multicastOptions) fillSizes(s *multicastSettings) error {
@@ -176,7 +181,7 @@ func (o *multicastOptions) fillSizes(s *multicastSettings) error {
 	s.job.Size = uint64(size)
 	if o.block != "auto" {
 		block, err := units.ParseSize(o.block)
-		if err != nil || block > cast.MaxBlock {
+		if err != nil || block > cast.MaxBlock || block == 0 {
 			return fmt.Errorf("--block %s: write auto, or a size up to %v", o.block, units.Size(cast.MaxBlock))
 		}
 		s.job.Block = int(block)
@@ -226,10 +231,6 @@ func (o *multicastOptions) fillMembers(s *multicastSettings) error {
 func staysHere(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	return strings.HasPrefix(address, "unix:") || err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback())
-}
-
-func allStay(addresses []string) bool {
-	return !slices.ContainsFunc(addresses, func(address string) bool { return !staysHere(address) })
 }
 
 // checkMemory says early what would otherwise end with the kernel killing something.

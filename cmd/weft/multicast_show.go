@@ -58,6 +58,7 @@ func (c *castShow) watch() cast.Watch {
 // head stands above everything.
 func (c *castShow) head(r *cast.Report) {
 	c.formed()
+	c.far.formed(r.Blocks)
 	c.report = r
 	c.printf("%s, timed by %s\n%v in %s of %v, %v", over(r), clockWords[r.Clock], units.Size(r.Size), counted(r.Blocks, "block"),
 		units.Size(r.Block), r.Algorithm)
@@ -65,9 +66,23 @@ func (c *castShow) head(r *cast.Report) {
 		c.printf(" in %d stripes", r.Stripes)
 	}
 	c.printf(": %s, at best %d\n", counted(r.Steps, "step"), r.BoundSteps)
+	c.chosen(r.Chosen)
 	if r.Phantom {
 		c.printf("phantom memory: the origin of every byte is kept and checked, not the bytes\n")
 	}
+}
+
+// chosen says from what the rest was chosen.
+func (c *castShow) chosen(why *cast.Chosen) {
+	if why == nil {
+		return
+	}
+	l := why.Links
+	c.printf("chosen for %s, latency %s, %s a block", bytesPerSecond(l.Rate/8), seconds(l.Latency), seconds(l.Message))
+	if l.Took > 0 {
+		c.printf(", measured in %s", seconds(l.Took))
+	}
+	c.printf("\nexpected time: %s\n", seconds(why.Predicted))
 }
 
 // clockWords are the clocks, for people.

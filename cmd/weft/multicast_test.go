@@ -46,6 +46,9 @@ func TestMulticastUsage(t *testing.T) {
 		{"--local 4 --size 500TB --provider sim", "size: "},
 		{"--local 4 --block 3PB", "--block 3PB: write auto, or a size up to 256 MiB"},
 		{"--local 4 --block 1", "block size: 1"},
+		{"--local 4 --block 0", "--block 0: write auto, or a size"},
+		{"--local 4 --algorithm auto --racks 2,3", "racks: 5 members in all makes no sense"},
+		{"--local 4 --algorithm AUTO", "rack-stripes, and auto"},
 		{"--local 4 --algorithm magic", `no algorithm "magic": there are pipeline, circulant`},
 		{"--local 4 --algorithm rack-chain", "--algorithm rack-chain needs --racks"},
 		{"--local 4 --algorithm rack-chain --racks 2,3", "racks: 5 members in all makes no sense: the group has 4"},
@@ -79,13 +82,16 @@ func manyPorts() string {
 // The simulator shows groups of any shape, and says that it is one. Nothing is wider than a terminal.
 func TestMulticastSimulated(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
-		{"--local 2 --size 0", "0 B in 1 block of 64 KiB, pipeline in 2 stripes"},
-		{"--local 8", "8 members, simulated, 100 Gbit/s, timed by the virtual clock\n256 MB in 245 blocks of 1 MiB"},
+		{"--local 2 --size 0", "0 B in 1 block of "},
+		{"--local 8", "8 members, simulated, 100 Gbit/s, timed by the virtual clock\n256 MB in "},
 		{"--local 8 --size 64GB --block 64MiB", "phantom memory"},
-		{"--local 100 --rate 40gbit --size 1MB --algorithm circulant --stripes 1", "22 steps, at best 22"},
-		{"--local 16 --racks 4,4,8 --algorithm rack-pipeline --size 10MB", "16 members, simulated"},
+		{"--local 100 --rate 40gbit --size 1MB --algorithm circulant --stripes 1 --block 64KiB", "22 steps, at best 22"},
+		{"--local 16 --racks 4,4,8 --algorithm rack-pipeline --size 10MB --block 1MiB", "16 members, simulated"},
 		{"--local 8 --size 10MB --offload --repeat 2", "median"},
 		{"--local 3 --size 1MB -v", "member 2 (node2)"},
+		{"--local 9 --size 1MB --algorithm auto", "chosen for 12.5 GB/s, latency "},
+		{"--local 8 --size 1MB --algorithm auto --racks 4,4", "expected time: "},
+		{"--local 8 --size 1MB --algorithm auto --block 100000 --stripes 1", "1 MB in 10 blocks of 100 kB"},
 	} {
 		status, out, errs := weft(append([]string{"multicast", "--quiet", "--provider", "sim"}, strings.Fields(c.args)...)...)
 		if status != 0 || errs != "" || !strings.Contains(out, c.says) || !strings.Contains(out, "verified") || !strings.Contains(out, "simulated") {
@@ -105,7 +111,7 @@ func narrow(t *testing.T, out string) {
 }
 
 func TestMulticastSpeaksJSON(t *testing.T) {
-	status, out, errs := weft(strings.Fields("multicast --local 3 --provider sim --size 100kB --repeat 2 --json --quiet")...)
+	status, out, errs := weft(strings.Fields("multicast --local 3 --provider sim --size 100kB --stripes 1 --repeat 2 --json --quiet")...)
 	if status != 0 || errs != "" {
 		t.Fatalf("status %d, %s", status, errs)
 	}
@@ -132,6 +138,9 @@ func TestMulticastLocal(t *testing.T) {
 		{"shm", "--local 3 --size 100 --wait sleeping --rate 10gbit"},
 		{"tcp", "--local 4 --size 3MB --repeat 2"},
 		{"tcp", "--local 6 --size 1MB --algorithm circulant --repeat 1"},
+		{"shm", "--local 4 --size 3MB --algorithm auto"},
+		{"tcp", "--local 4 --size 3MB --algorithm auto --rate 1gbit"},
+		{"tcp", "--local 3 --size 1MB --block 64KiB --stripes 2 --credits 3"},
 	} {
 		status, out, errs := weft(append([]string{"multicast", "--json", "--quiet", "--provider", c.lane}, strings.Fields(c.args)...)...)
 		var r castReport
@@ -141,7 +150,13 @@ func TestMulticastLocal(t *testing.T) {
 		if r.Provider != c.lane || r.Clock != cast.ClockHost || r.Interrupted || r.Error != "" || (r.Copy == nil) != (r.Rate > 0) {
 			t.Errorf("%s: %+v", c.args, r)
 		}
+		if fixed := strings.Contains(c.args, "--credits"); (r.Chosen == nil) != fixed || r.Block == 0 || r.Stripes == 0 || r.Credits == 0 {
+			t.Errorf("%s: %+v, chosen for %+v", c.args, r, r.Chosen)
+		}
 		for _, run := range r.Results {
+			if run.CPU <= 0 || len(run.MemberCPU) != len(r.Members) {
+				t.Errorf("%s: processor time: %+v", c.args, run)
+			}
 			if !run.Verified || len(run.Members) != len(r.Members) || slices.Max(run.Members) != run.Seconds {
 				t.Errorf("%s: %+v", c.args, run)
 			}
@@ -178,6 +193,7 @@ func TestMulticastOutputThatCannotBeWritten(t *testing.T) {
 func TestMulticastProgress(t *testing.T) {
 	p := &castProgress{}
 	p.expect(&cast.Job{Size: 1e9, Block: 1 << 20, Members: make([]string, 8)})
+	p.formed(954)
 	if got := p.line(3 * time.Second); got != "bringing 8 members together, 3s" {
 		t.Error(got)
 	}

@@ -69,7 +69,7 @@ func (o *simMulticastOptions) addFlags(cmd *cobra.Command) {
 	f.DurationVar(&o.message, "message", 0, "`TIME` that each message takes its NIC, beside its bytes: 5us (7ns)")
 	f.DurationVar(&o.latency, "latency", 0, "`TIME` of a small message from one host to another: 3us (1.135us)")
 	f.IntVar(&o.stripes, "stripes", 0, "`N` schedules that take turns, to hide latency (by the model)")
-	f.IntVar(&o.credits, "credits", 0, "`N` receives posted ahead (stripes + 1; 1 for one stripe)")
+	f.IntVar(&o.credits, "credits", 0, "`N` receives posted ahead (by the model)")
 	f.BoolVar(&o.offload, "offload", false, "have NICs relay by themselves")
 	f.Uint64Var(&o.seed, "seed", 0, "`N` that contents and chance depend on")
 	f.StringVar(&o.plot, "plot", "", "draw it, to `FILE`.svg or FILE.html")

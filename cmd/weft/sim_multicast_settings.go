@@ -150,11 +150,11 @@ func parseSlow(text string) (slow cast.Slow, ok bool) {
 	share, percent := strings.CutSuffix(share, "%")
 	from, to, link := strings.Cut(what, "-")
 	node, err := strconv.Atoi(from)
-	other := -1
+	slow = cast.Slow{Node: node, To: -1}
 	if link && err == nil {
-		other, err = strconv.Atoi(to)
+		slow.To, err = strconv.Atoi(to)
 	}
 	left, wrong := strconv.ParseFloat(share, 64)
-	fine := at && percent && err == nil && wrong == nil && node >= 0 && other >= -1 && left > 0 && left <= 100
-	return cast.Slow{Node: node, To: other, Factor: left / 100}, fine
+	slow.Factor = left / 100
+	return slow, at && percent && err == nil && wrong == nil && node >= 0 && link == (slow.To >= 0) && left > 0 && left <= 100
 }

@@ -109,7 +109,7 @@ func (s *sweepShow) finish(failed error) error {
 		s.printf("%s\n", s.plan.Praise(r))
 	}
 	for _, o := range s.omitted {
-		s.printf("%v is left out: it is %d transfers of a block, and takes %s, by its formula;\nname it to have it simulated\n", o.Algorithm, o.Transfers, seconds(o.Seconds))
+		s.printf("%v to %d is left out: %d transfers of a block take minutes.\nBy its formula it takes %s. Name it to have it simulated.\n", o.Algorithm, o.Nodes, o.Transfers, seconds(o.Seconds))
 	}
 	s.printf("s/c: stripes and credits; bound and copy: see --help\n")
 	return s.err

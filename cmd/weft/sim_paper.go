@@ -144,7 +144,7 @@ func (o *simPaperOptions) list(out io.Writer) error {
 
 // keep writes what was asked for to files.
 func (o *simPaperOptions) keep(args []string, figures []*figure.Figure) error {
-	command := "weft sim paper " + strings.Join(args, " ")
+	command := o.command(args)
 	record := figure.NewRecord(version, command)
 	record.Figures = figures
 	if o.record != "" {
@@ -156,4 +156,16 @@ func (o *simPaperOptions) keep(args []string, figures []*figure.Figure) error {
 		return nil
 	}
 	return figure.Draw(o.plot, "The RDMC paper's experiments", []string{"Simulated, in virtual time. Repeat it with: " + command}, figures...)
+}
+
+// command is what repeats the experiments.
+func (o *simPaperOptions) command(args []string) string {
+	words := append([]string{"weft sim paper"}, args...)
+	if o.short {
+		words = append(words, "--short")
+	}
+	if o.seed != 0 {
+		words = append(words, fmt.Sprint("--seed ", o.seed))
+	}
+	return strings.Join(words, " ")
 }

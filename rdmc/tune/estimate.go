@@ -1,6 +1,7 @@
 package tune
 
 import (
+	"math"
 	"math/bits"
 
 	"github.com/weft-fabric/weft/rdmc/schedule"
@@ -31,25 +32,29 @@ func estimate(g Group, n Network, c Choice) float64 {
 		s := float64(c.Stripes)
 		return max((1+s)*(float64(k)/s+rounds)*busy, l.crossing(g, c, k))
 	default:
-		return max((turns+rounds-1)*step+hop-busy, l.crossing(g, c, k)) * l.caution(c)
+		return max((turns+rounds-1)*step+hop-busy, l.crossing(g, c, k)) * l.caution(c, k)
 	}
 }
 
 // busy is how long a block keeps a member: its bytes, or the messages for it, which are two with its credit.
 func (l link) busy(c Choice) float64 { return max(float64(c.Block)*l.byteTime, 2*l.gap) }
 
-// caution is what stripes take beyond the model, as the simulator has it. Blocks that come from several members at once
-// share the link, most where first blocks bring the header and the second wait for credits, as in the pipeline; and where
-// messages keep the NIC nearly as long as their bytes the link, they wait for each other.
-func (l link) caution(c Choice) float64 {
+// caution is what stripes take beyond the model, as the simulator has it: blocks that come from several members at once
+// share the link, most where first blocks bring the header and the second wait for credits, as in the pipeline. Where
+// messages keep the NIC nearly as long as their bytes the link, they wait for each other, the more the longer it lasts.
+// And where a stripe's turn comes just when its credit does, whatever is late makes all late.
+func (l link) caution(c Choice, k int) float64 {
 	if c.Pace == 0 {
 		return 1
 	}
-	load := min(1, 2*l.gap/(float64(c.Block)*l.byteTime))
+	bytes := float64(c.Block)
+	load := min(1, 2*l.gap/(bytes*l.byteTime))
+	tight := (l.hop(bytes) + l.word()) / (float64(min(c.Stripes, k)) * l.busy(c))
+	more := 0.08*load*load*min(1, float64(k)/64) + 0.1*max(0, 1-math.Abs(tight-1)/0.3)
 	if c.Algorithm == schedule.Pipeline {
-		return 1.12 + 0.08*load*load
+		return 1.12 + more
 	}
-	return 1.07 + 0.08*load*load
+	return 1.07 + more
 }
 
 // crossing is how long the blocks take that pass between racks: one for each other rack if the algorithm knows racks, or

@@ -1,6 +1,10 @@
 package tune
 
-import "github.com/weft-fabric/weft/rdmc/schedule"
+import (
+	"math"
+
+	"github.com/weft-fabric/weft/rdmc/schedule"
+)
 
 // game is a message that is sent on paper: everybody's plan, step by step, with the time at which each block leaves and
 // arrives, each credit too. What a member does in a step depends on earlier steps only, so that one pass over them is
@@ -11,7 +15,7 @@ type game struct {
 	block   float64 // bytes
 	credits int
 	pace    float64
-	racks   []int // by rank; nil: no way between racks is narrow
+	racks   []int // by rank; nil: all are in one
 	players []player
 	ups     []float64 // by rack: when its way out is free
 	downs   []float64
@@ -26,6 +30,7 @@ type coming struct {
 
 // player is one member. Times are nanoseconds from the beginning.
 type player struct {
+	rank   int
 	plan   schedule.Plan
 	part   *schedule.Part
 	have   []float64 // by block: when it is here
@@ -90,7 +95,7 @@ func (m *game) seat(g Group, c Choice, blocks int) error {
 	if c.Algorithm.Racks() {
 		shape.Racks = g.Racks
 	}
-	if m.upTime > 0 && len(g.Racks) > 0 {
+	if len(g.Racks) > 0 {
 		m.racks = g.Racks
 		m.ups, m.downs = make([]float64, len(g.Racks)), make([]float64, len(g.Racks))
 	}
@@ -99,7 +104,7 @@ func (m *game) seat(g Group, c Choice, blocks int) error {
 		if err != nil {
 			return err
 		}
-		m.players[rank] = newPlayer(part, blocks, c.sends(blocks))
+		m.players[rank] = newPlayer(part, rank, blocks, c.sends(blocks))
 	}
 	return nil
 }
@@ -112,9 +117,9 @@ func (c Choice) sends(blocks int) int {
 	return min(c.Stripes, blocks)
 }
 
-func newPlayer(part *schedule.Part, blocks, sends int) player {
+func newPlayer(part *schedule.Part, rank, blocks, sends int) player {
 	times := make([]float64, 2*blocks+sends)
-	p := player{part: part, plan: part.Plan(blocks), have: times[:blocks], slots: times[blocks:][:sends],
+	p := player{rank: rank, posted: math.Inf(-1), part: part, plan: part.Plan(blocks), have: times[:blocks], slots: times[blocks:][:sends],
 		ready: times[blocks+sends:][:0]}
 	p.herald, _ = part.Herald()
 	p.step, p.end = p.plan.Receiving()

@@ -17,6 +17,9 @@ type link struct {
 // 1) found 0.75 of 1.14 µs, and what is more is the network's.
 const hostTime = 750 * time.Nanosecond
 
+// farther is how many times as long the network takes between racks: over two more switches, and longer wires.
+const farther = 2.1
+
 func (n Network) link() link {
 	latency := float64(n.Latency)
 	host := min(float64(hostTime), latency*2/3)

@@ -23,7 +23,7 @@ func (m *game) announce() {
 	for queue := []told{{}}; len(queue) > 0; queue = queue[1:] {
 		from := queue[0]
 		for _, heir := range m.players[from.rank].part.Heirs() {
-			at := m.tell(&m.players[from.rank], from.at)
+			at := m.tell(from.rank, heir, from.at)
 			m.welcome(&m.players[heir], at)
 			queue = append(queue, told{heir, at})
 		}
@@ -31,12 +31,21 @@ func (m *game) announce() {
 }
 
 // tell has a header travel, and returns when it arrives. It takes the place of a block that is under way.
-func (m *game) tell(p *player, at float64) float64 {
+func (m *game) tell(rank, heir int, at float64) float64 {
+	p, net := &m.players[rank], m.way(rank, heir)
 	slot := p.free()
 	p.posted = max(p.posted, p.slots[slot], at)
 	leaves := m.leave(p, p.posted, m.before+m.fetch)
-	p.slots[slot] = leaves + 2*m.net + m.after
-	return leaves + m.net + m.after
+	p.slots[slot] = leaves + 2*net + m.after
+	return leaves + net + m.after
+}
+
+// way is how long the network takes from one member to another.
+func (m *game) way(from, to int) float64 {
+	if m.racks != nil && m.racks[from] != m.racks[to] {
+		return farther * m.net
+	}
+	return m.net
 }
 
 // free is the send that ends first.
@@ -47,11 +56,6 @@ func (p *player) free() (slot int) {
 		}
 	}
 	return slot
-}
-
-// say posts a word at a moment, and returns when it arrives.
-func (m *game) say(p *player, at float64) float64 {
-	return m.leave(p, at, m.before) + m.net + m.after
 }
 
 // leave is when a message that is posted at a moment begins to leave: when the NIC has done with those before it. Whom we
@@ -67,65 +71,22 @@ func (m *game) leave(p *player, at, before float64) float64 {
 	return leaves
 }
 
-// welcome has a member that has heard of the message post its receives.
-func (m *game) welcome(p *player, at float64) {
-	for range m.credits {
-		m.expect(p, at)
-	}
-}
-
-// expect posts the next receive and, after the last one, that for the next message; and gives the credits.
-func (m *game) expect(p *player, at float64) {
-	if from, ok := p.nextSender(); ok {
-		p.ready = append(p.ready, m.credit(p, from, at))
-	}
-	if len(p.ready) == cap(p.ready) && !p.done {
-		p.done = true
-		m.credit(p, p.herald, at)
-	}
-}
-
-// nextSender is whom the next receive is for, if there is one.
-func (p *player) nextSender() (from int, ok bool) {
-	for ; p.step < p.end; p.step++ {
-		if t, ok := p.plan.Receive(p.step); ok {
-			p.step++
-			return t.Peer, true
-		}
-	}
-	return 0, false
-}
-
-// credit is when a peer has its credit. Those for one peer that are given at the same time are one word.
-func (m *game) credit(p *player, to int, at float64) float64 {
-	if len(p.words) > 0 && p.words[0].posted != at {
-		p.words = p.words[:0]
-	}
-	for _, w := range p.words {
-		if w.to == to {
-			return w.arrives
-		}
-	}
-	p.words = append(p.words, word{to, at, m.say(p, at)})
-	return p.words[len(p.words)-1].arrives
-}
-
 // send posts one block, and returns when it arrives.
 func (m *game) send(rank int, t schedule.Transfer) float64 {
-	p, peer := &m.players[rank], &m.players[t.Peer]
+	p, peer, net := &m.players[rank], &m.players[t.Peer], m.way(rank, t.Peer)
 	slot := p.free()
 	at := max(p.posted, p.have[t.Block], p.slots[slot])
 	if peer.taken < len(peer.ready) {
 		at = max(at, peer.ready[peer.taken])
 	}
-	if at < p.posted+m.pace && p.posted > 0 {
+	if at < p.posted+m.pace {
 		at = min(p.posted+m.pace, max(at, slices.Max(p.slots)))
 	}
 	p.posted = at
 	leaves := m.carry(rank, t.Peer, m.leave(p, at, m.before+m.fetch))
-	p.slots[slot] = leaves + 2*m.net + m.after
+	p.slots[slot] = leaves + 2*net + m.after
 	p.last = max(p.last, p.slots[slot])
-	return leaves + m.net + m.after
+	return leaves + net + m.after
 }
 
 // carry has a block pass the links, one at a time, and returns when its last byte has left.

@@ -21,11 +21,11 @@ func predict(g Group, n Network, c Choice) time.Duration {
 		return 0
 	}
 	l := n.link()
-	if hasRacks(g) && (c.Algorithm.Racks() || l.upTime > 0) {
+	if hasRacks(g) {
 		return duration(racked(g, l, c, k))
 	}
 	g.Racks = nil
-	return duration(flat(g, l, c, k) * l.caution(c))
+	return duration(flat(g, l, c, k) * l.caution(c, k))
 }
 
 // duration is a time that fits.
@@ -39,7 +39,7 @@ func duration(nanoseconds float64) time.Duration {
 // flat plays a group in one rack. A larger one takes longer by as much for each round, or for each member of a chain, as a
 // half takes less.
 func flat(g Group, l link, c Choice, k int) float64 {
-	if g.Members <= 2*playedMembers {
+	if g.Members <= playedMembers || g.Members*k <= playedMembers*playedBlocks {
 		return long(g, l, c, k)
 	}
 	whole, half := Group{Members: playedMembers}, Group{Members: playedMembers / 2}

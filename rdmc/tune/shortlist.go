@@ -15,47 +15,44 @@ type ranked struct {
 }
 
 // played is how many choices are played through.
-const played = 14
+const played = 24
 
 // shortlist ranks all choices by the formula, and returns the best.
-func shortlist(g Group, n Network, among []schedule.Algorithm) []Choice {
+func shortlist(g Group, n Network, among []schedule.Algorithm) []ranked {
 	var all []ranked
 	for _, algorithm := range among {
 		if algorithm.Racks() && !hasRacks(g) {
 			continue
 		}
-		for _, block := range blocks(g.Size, n.MaxBlock) {
+		for _, block := range blocks(g.Size, n) {
 			for _, c := range ways(algorithm, block, g, n) {
 				all = append(all, ranked{c, estimate(g, n, c)})
 			}
 		}
 	}
 	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(a.estimate, b.estimate) })
-	var best []Choice
-	for _, r := range all[:min(played, len(all))] {
-		best = append(best, r.Choice)
-	}
-	return best
+	return all[:min(played, len(all))]
 }
 
 // hasRacks reports whether there are several racks, and one of several members.
 func hasRacks(g Group) bool { n := racks(g); return n > 1 && n < g.Members }
 
-// blocks are the sizes to choose from: 4 KiB, 6, 8, 12 and so on, up to the first that holds the message.
-func blocks(size uint64, most int) (all []int) {
-	if most == 0 {
-		most = MaxBlock
+// blocks are the sizes to choose from: 4 KiB, 6, 8, 12 and so on, up to the first that holds the message. If a network has
+// limits, the smallest is where they begin.
+func blocks(size uint64, n Network) (all []int) {
+	least, most := MinBlock, MaxBlock
+	if n.MaxBlock > 0 {
+		most = min(most, n.MaxBlock)
 	}
-	for block := min(MinBlock, most); block <= most; block *= 2 {
-		if size <= uint64(block)*maxBlocks {
-			all = append(all, block)
-		}
-		if size <= uint64(block) {
-			return all
-		}
-		if half := block + block/2; half <= most && size <= uint64(half)*maxBlocks {
-			all = append(all, half)
-			if size <= uint64(half) {
+	if least = min(least, most); n.MinBlock > 0 {
+		least = n.MinBlock
+	}
+	for block := least; block <= most; block *= 2 {
+		for _, b := range []int{block, block + block/2} {
+			if b > most || size > uint64(b)*maxBlocks {
+				continue
+			}
+			if all = append(all, b); size <= uint64(b) {
 				return all
 			}
 		}

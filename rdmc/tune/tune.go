@@ -1,8 +1,10 @@
 package tune
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/rdmc/schedule"
@@ -14,7 +16,8 @@ type Network struct {
 	Latency  time.Duration // one way: from posting a small message until the receiver sees it
 	Message  time.Duration // that a message occupies its sender's NIC or host beside its bytes
 	Uplink   float64       // bits a second between a rack and the others; 0: full bisection
-	MaxBlock int           // bytes; 0: no limit but the package's own
+	MinBlock int           // bytes; 0: the package's own limit
+	MaxBlock int           // bytes; 0: the package's own limit
 }
 
 // Group is who gets what.
@@ -42,6 +45,9 @@ const (
 	maxSize   = maxBlocks * MaxBlock
 )
 
+// optimism is how much more than the truth the formula says at most.
+const optimism = 1.2
+
 // Choose finds the best choice for a group on a network, among some algorithms; none means all. It fails if the group or
 // the network makes no sense, and says why.
 func Choose(g Group, n Network, among ...schedule.Algorithm) (Choice, error) {
@@ -56,14 +62,38 @@ func Choose(g Group, n Network, among ...schedule.Algorithm) (Choice, error) {
 	if len(list) == 0 {
 		return Choice{}, fmt.Errorf("none of the algorithms %v is for a group of %d members in %d racks", among, g.Members, racks(g))
 	}
-	best := Choice{Predicted: math.MaxInt64}
-	for _, c := range list {
-		if c.Predicted = predict(g, n, c); c.Predicted < best.Predicted {
+	return lightest(playAll(g, n, list)), nil
+}
+
+// playAll predicts all that could be the best.
+func playAll(g Group, n Network, list []ranked) (all []Choice) {
+	best := math.Inf(1)
+	for _, r := range list {
+		if r.estimate > optimism*best {
+			break // the formula knows less than what happens, so that this one takes longer
+		}
+		r.Predicted = predict(g, n, r.Choice)
+		best = min(best, float64(r.Predicted))
+		all = append(all, r.Choice)
+	}
+	return all
+}
+
+// lightest is the choice with the largest blocks among those that are nearly the fastest: each block is work for hosts,
+// which no model here sees.
+func lightest(all []Choice) Choice {
+	fastest := slices.MinFunc(all, func(a, b Choice) int { return cmp.Compare(a.Predicted, b.Predicted) })
+	best := fastest
+	for _, c := range all {
+		if c.Block > best.Block && float64(c.Predicted) <= nearly*float64(fastest.Predicted) {
 			best = c
 		}
 	}
-	return best, nil
+	return best
 }
+
+// nearly is how much longer than the fastest a choice may take.
+const nearly = 1.01
 
 // Predict computes how long a message takes with a choice. What is impossible takes for ever.
 func Predict(g Group, n Network, c Choice) time.Duration {
@@ -89,8 +119,8 @@ func check(g Group, n Network) error {
 		return fmt.Errorf("an uplink of %v bits a second: it is from 1 to %g, or 0 if it is never narrow", n.Uplink, maxRate)
 	case n.Latency < 0 || n.Latency > maxTime || n.Message < 0 || n.Message > maxTime:
 		return fmt.Errorf("a latency of %v and %v a message: they are from 0 to %v", n.Latency, n.Message, maxTime)
-	case n.MaxBlock < 0:
-		return fmt.Errorf("blocks of at most %d bytes: it is 1 or more, or 0 for no limit", n.MaxBlock)
+	case n.MinBlock < 0 || n.MaxBlock < 0 || n.MaxBlock > 0 && n.MaxBlock < n.MinBlock || n.MinBlock > MaxBlock:
+		return fmt.Errorf("blocks of %d to %d bytes: from 1 to %d, or 0 for no limit", n.MinBlock, n.MaxBlock, MaxBlock)
 	}
 	return nil
 }

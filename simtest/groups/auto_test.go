@@ -150,7 +150,7 @@ func (p point) judge(t *testing.T, most int) verdict {
 	if !ok {
 		t.Fatalf("%v: auto, %+v, takes ten times as long as it foresaw", p, auto)
 	}
-	v := verdict{point: p, foreseen: ratio(took, auto.Predicted), best: tune.Choice{Predicted: time.Hour}}
+	v := verdict{point: p, foreseen: float64(took) / float64(auto.Predicted), best: tune.Choice{Predicted: time.Hour}}
 	v.auto = auto
 	v.auto.Predicted = took
 	for _, c := range p.fixed(most) {
@@ -159,7 +159,7 @@ func (p point) judge(t *testing.T, most int) verdict {
 			v.best = c
 		}
 	}
-	v.ratio = ratio(took, v.best.Predicted)
+	v.ratio = float64(took) / float64(v.best.Predicted)
 	return v
 }
 
@@ -181,11 +181,13 @@ func TestAutoIsNearTheBest(t *testing.T) {
 	}
 	var all []verdict
 	for _, p := range points {
-		v := p.judge(t, most)
-		all = append(all, v)
-		if v.ratio > 1.05 {
-			t.Errorf("%v: auto, %+v, takes %.3f of the best, %+v", p, v.auto, v.ratio, v.best)
-		}
+		t.Run(p.String(), func(t *testing.T) {
+			v := p.judge(t, most)
+			all = append(all, v)
+			if v.ratio > 1.05 {
+				t.Errorf("auto, %s, takes %.3f of the best, %s", describe(v.auto), v.ratio, describe(v.best))
+			}
+		})
 	}
 	slices.SortFunc(all, func(a, b verdict) int { return cmp.Compare(b.ratio, a.ratio) })
 	t.Log("\n" + table(all[:min(12, len(all))]))
@@ -203,6 +205,11 @@ func table(worst []verdict) string {
 func describe(c tune.Choice) string {
 	return fmt.Sprintf("%v, %d KiB, %d stripes, %d credits: %v", c.Algorithm, c.Block>>10, c.Stripes, c.Credits, c.Predicted)
 }
+
+const (
+	kib = 1 << 10
+	mib = 1 << 20
+)
 
 var rates = []float64{1e9, 10e9, 40e9, 100e9}
 
