@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/connect/mesh"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
 
@@ -187,5 +188,13 @@ func TestSlowLinks(t *testing.T) {
 		if got, _, err := job.decide(c.lane, c.links); err != nil || got != c.want {
 			t.Errorf("%s, %d bytes, %+v: %+v, %v", c.lane, c.size, c.links, got, err)
 		}
+	}
+}
+
+// A trial that cannot begin is an error, and leaves nothing behind.
+func TestTrialCannotBegin(t *testing.T) {
+	m := &member{job: openJob(3), mesh: &mesh.Mesh{}}
+	if trial, err := m.openTrial(context.Background()); err == nil || trial != nil {
+		t.Errorf("%v, %v: member 1 is not there", trial, err)
 	}
 }

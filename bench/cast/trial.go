@@ -51,32 +51,35 @@ func (j *Job) trialGroups(rank int) []rdmc.Config {
 }
 
 // openTrial makes this member's end of a trial. It is closed like a device, which it has not.
-func (m *member) openTrial(ctx context.Context) (t *member, err error) {
-	t = &member{job: m.job.trial(), rank: m.rank}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, t.closeDevice())
-		}
-	}()
-	if t.mesh, err = m.mesh.Among(0, 1); err != nil {
-		return nil, err
+func (m *member) openTrial(ctx context.Context) (*member, error) {
+	t := &member{job: m.job.trial(), rank: m.rank}
+	if err := t.beginTrial(ctx, m); err != nil {
+		return nil, errors.Join(err, t.closeDevice())
 	}
-	if t.node, err = newNode(t.job, t.rank, m.device, false, hostClock); err != nil {
-		return nil, err
+	return t, nil
+}
+
+// beginTrial makes the groups of a trial on a member's device, between two members of its mesh.
+func (m *member) beginTrial(ctx context.Context, of *member) (err error) {
+	if m.mesh, err = of.mesh.Among(0, 1); err != nil {
+		return err
 	}
-	t.node.ignores = t.rank > 0
-	if err := t.node.prepare(t.job.trialGroups(t.rank)); err != nil {
-		return nil, err
+	if m.node, err = newNode(m.job, m.rank, of.device, false, hostClock); err != nil {
+		return err
 	}
-	if err := t.node.loop.Start(); err != nil {
-		return nil, err
+	m.node.ignores = m.rank > 0
+	if err := m.node.prepare(m.job.trialGroups(m.rank)); err != nil {
+		return err
+	}
+	if err := m.node.loop.Start(); err != nil {
+		return err
 	}
 	var plans []muster.Plan
-	for _, config := range t.node.configs() {
-		plans = append(plans, muster.Plan{Config: config, Made: t.node.made, Ranks: []int{0, 1}})
+	for _, config := range m.node.configs() {
+		plans = append(plans, muster.Plan{Config: config, Made: m.node.made, Ranks: []int{0, 1}})
 	}
-	t.groups, err = muster.Create(ctx, t.mesh, t.node.loop, t.node.domain, plans)
-	return t, err
+	m.groups, err = muster.Create(ctx, m.mesh, m.node.loop, m.node.domain, plans)
+	return err
 }
 
 // measure finds out what the links are like. A rate that is known is taken as it is.
