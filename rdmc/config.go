@@ -25,7 +25,7 @@ type Config struct {
 	Credits   int                // receives posted ahead, at most MaxWindow; 0: 1 for one stripe, 3 for RackStripes, else Stripes + 1, with Offload 64; same
 
 	Sends      int           // blocks on their way from here at a time, at most MaxWindow; 0: Stripes, for RackStripes at most Credits; with a Pace one more, with Offload 64
-	Pace       time.Duration // that a block takes on the link: while one is under way the next waits for so long; 0: it does not
+	Pace       time.Duration // that a block takes on the link: while one is under way the next waits for so long; 0, and with Offload: it does not
 	Arrivals   int           // buffers for first blocks and one-block messages; 0: 4
 	MaxMessage uint64        // bytes; a larger message ends the group; 0: 1<<50
 	Stall      time.Duration // who gives no sign of life for so long has failed, if we wait for a block, a credit or a message of it; 0: 5 s

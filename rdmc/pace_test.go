@@ -48,6 +48,24 @@ func watchPace(r *rig, pace time.Duration) (early int) {
 	return early
 }
 
+// With Offload the NIC begins with a block when it comes, so that a pace changes nothing.
+func TestPaceLeavesOffloadAlone(t *testing.T) {
+	const block, size = 64 << 10, 16 * 64 << 10
+	var took [2]clock.Time
+	for i, pace := range []time.Duration{0, time.Millisecond} {
+		r := &rig{t: t, memory: 1 << 21}
+		r.form(Config{Name: "g", Members: names(4), Algorithm: schedule.Chain, BlockSize: block, Offload: true, Pace: pace})
+		_, err := r.members[0].group.Send(r.members[0].fill(size), size)
+		check(t, err)
+		r.run("completed", func(m *member) bool { return len(m.completed) == 1 })
+		took[i] = r.fabric.Now()
+		r.closeAll()
+	}
+	if took[0] != took[1] {
+		t.Errorf("it ends at %v without a pace and at %v with one", took[0], took[1])
+	}
+}
+
 func TestPaceIsChecked(t *testing.T) {
 	for _, pace := range []time.Duration{-1, 2 * time.Hour} {
 		c := Config{Name: "g", Members: names(2), Pace: pace}

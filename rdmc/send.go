@@ -25,10 +25,11 @@ func (g *Group) crowded(t *transfer) bool {
 }
 
 // paced reports whether the next block must wait until the one before has left the link. Blocks that share it arrive
-// together, and then all wait together for the latency of the network; one after the other, some hide that of others.
+// together, and then all wait together for the latency of the network; one after the other, some hide that of others. With
+// Offload it is the NIC that begins with a block.
 func (g *Group) paced(t *transfer) bool {
 	wait := g.paceUntil.Sub(g.port.Loop().Now())
-	if g.config.Pace == 0 || t.carried == 0 || wait <= 0 || g.tells(t) {
+	if g.config.Pace == 0 || g.config.Offload || t.carried == 0 || wait <= 0 || g.tells(t) {
 		return false
 	}
 	if !g.pacing {
