@@ -72,9 +72,10 @@ func (j *Job) choose(n tune.Network) (best tune.Choice, err error) {
 	return best, nil
 }
 
-// choosePaced finds it for a network that behaves as the model does, down to the pace of its blocks.
+// choosePaced finds it for a network that behaves as the model does, down to the pace of its blocks. NICs that relay by
+// themselves know no pace.
 func (j *Job) choosePaced(n tune.Network) (tune.Choice, error) {
-	if j.Block != 0 || j.Stripes != 0 || j.Credits != 0 {
+	if j.Offload || j.Block != 0 || j.Stripes != 0 || j.Credits != 0 {
 		return j.choose(n)
 	}
 	return tune.Choose(j.tuned(), n, j.algorithms()...)
@@ -102,7 +103,7 @@ func (j *Job) candidates(mostBlock int) (all []tune.Choice) {
 	for _, algorithm := range j.algorithms() {
 		for _, block := range j.blocks(mostBlock) {
 			for _, stripes := range orElse(j.Stripes, 2, 1) {
-				for _, credits := range orElse(j.Credits, AutoCredits(stripes)) {
+				for _, credits := range orElse(j.Credits, AutoCredits(stripes, j.Offload)) {
 					all = append(all, tune.Choice{Algorithm: algorithm, Block: block, Stripes: stripes, Credits: credits})
 				}
 			}
@@ -186,9 +187,13 @@ func (j *Job) decide(lane string, l Links) (Choice, *Chosen, error) {
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * 1e9) }
 
-// AutoCredits is what package rdmc takes for so many stripes.
-func AutoCredits(stripes int) int {
-	if stripes == 1 {
+// AutoCredits is what package rdmc takes for so many stripes. Where NICs relay by themselves it is as many as are chained ahead.
+func AutoCredits(stripes int, offload bool) int {
+	const chained = 64
+	switch {
+	case offload:
+		return chained
+	case stripes == 1:
 		return 1
 	}
 	return stripes + 1

@@ -16,7 +16,7 @@ func BenchmarkSimulate(b *testing.B) {
 			for i := range nodes {
 				job.Members = append(job.Members, fmt.Sprint("node", i))
 			}
-			job.Rate, job.Size, job.Block, job.Stripes, job.Credits = 40e9, 64e6, 1e6, 2, AutoCredits(2)
+			job.Rate, job.Size, job.Block, job.Stripes, job.Credits = 40e9, 64e6, 1e6, 2, AutoCredits(2, false)
 			events := uint64(0)
 			for b.Loop() {
 				report, err := Simulate(context.Background(), job, Fabric{}, Watch{})

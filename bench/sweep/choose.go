@@ -1,9 +1,11 @@
 package sweep
 
 import (
+	"cmp"
 	"math/bits"
 	"slices"
 
+	"github.com/weft-fabric/weft/bench/cast"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 	"github.com/weft-fabric/weft/rdmc/tune"
 )
@@ -24,17 +26,21 @@ func (p *Plan) choose(nodes int, size uint64, block int, among ...schedule.Algor
 		network.MinBlock = leastBlock(nodes, size, among)
 	}
 	c, err := tune.Choose(group, network, among...)
-	if err != nil || p.Stripes == 0 && p.Credits == 0 {
+	if err != nil || p.Stripes == 0 && p.Credits == 0 && !p.Offload {
 		return c, err
 	}
-	if p.Stripes != 0 {
-		c.Stripes, c.Credits, c.Pace = p.Stripes, p.Stripes+1, 0
-	}
-	if p.Credits != 0 {
-		c.Credits = p.Credits
-	}
+	p.settle(&c)
 	c.Predicted = tune.Predict(group, network, c)
 	return c, nil
+}
+
+// settle puts what is said into a choice, and what goes with it. NICs that relay by themselves know no pace.
+func (p *Plan) settle(c *tune.Choice) {
+	if p.Stripes != 0 || p.Offload {
+		c.Stripes, c.Pace = cmp.Or(p.Stripes, c.Stripes), 0
+		c.Credits = max(c.Stripes+1, cast.AutoCredits(c.Stripes, p.Offload))
+	}
+	c.Credits = cmp.Or(p.Credits, c.Credits)
 }
 
 // leastBlock is the smallest block that is chosen, a power of two.

@@ -217,3 +217,20 @@ func TestColumns(t *testing.T) {
 		t.Errorf("%d columns", n)
 	}
 }
+
+// Where NICs relay by themselves they have credits for a long chain, unless somebody says otherwise, and no pace.
+func TestOffloadHasCredits(t *testing.T) {
+	for said, want := range map[int]int{0: cast.AutoCredits(1, true), 5: 5} {
+		p := some()
+		p.Offload, p.Credits = true, said
+		cases, _, err := p.Cases()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range cases {
+			if c.Credits != want || c.Pace != 0 {
+				t.Errorf("%d credits are said: %+v", said, c)
+			}
+		}
+	}
+}
