@@ -94,6 +94,24 @@ func TestSaveAndLoad(t *testing.T) {
 	}
 }
 
+// What was measured for minutes is not lost because an error of several lines was a warning.
+func TestWarningsOfSeveralLines(t *testing.T) {
+	r := NewRecord("1", "test")
+	r.Figures, r.Warnings = []*Figure{copies()}, []string{"no links:\nnot root\x1b[2J"}
+	path := filepath.Join(t.TempDir(), "run.json")
+	if err := Save(path, r); err != nil {
+		t.Fatal(err)
+	}
+	kept, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about, _ := Page([]string{path}, []*Record{kept})
+	if text := strings.Join(about, "|"); !strings.Contains(text, "no links: not root") || strings.ContainsAny(text, "\n\x1b") {
+		t.Errorf("%q", about)
+	}
+}
+
 func TestRecordsThatAreNone(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                             "unexpected end",

@@ -112,7 +112,7 @@ func (r *Record) about() []string {
 		lines = append(lines, "Repeat it with: "+r.Command)
 	}
 	for _, w := range r.Warnings {
-		lines = append(lines, "Warning: "+w)
+		lines = append(lines, "Warning: "+printable.Clean(w, MaxLine)) // it may be an error of several lines
 	}
 	return lines
 }
