@@ -6,7 +6,6 @@ import (
 	"net"
 	"os/exec"
 	"strings"
-	"syscall"
 
 	"github.com/weft-fabric/weft/rig/links/network"
 )
@@ -29,7 +28,7 @@ func newLinks(ctx context.Context, weft string) (*links, error) {
 	for host := 1; host < members; host++ {
 		address := net.JoinHostPort(n.Address(host), "7471")
 		server := n.Command(ctx, host, weft, "multicast", "--plain", "--json", "--keep", "--serve", address)
-		server.Cancel = func() error { return server.Process.Signal(syscall.SIGTERM) }
+		endPolitely(server)
 		if err := server.Start(); err != nil {
 			return nil, errors.Join(err, l.close())
 		}
@@ -42,7 +41,7 @@ func newLinks(ctx context.Context, weft string) (*links, error) {
 func (l *links) root(ctx context.Context, p *place, s setting) *exec.Cmd {
 	root := l.network.Command(ctx, 0, p.weft, append(s.arguments(s.size.slow), "--provider", p.lane, "--plain", "--rate", p.rate,
 		"--members", strings.Join(l.addresses, ","))...)
-	root.Cancel = func() error { return root.Process.Signal(syscall.SIGTERM) }
+	endPolitely(root)
 	return root
 }
 

@@ -30,8 +30,16 @@ func (p *place) measure(ctx context.Context, s setting) (sample, error) {
 	root := exec.CommandContext(ctx, p.weft, append(s.arguments(s.size.repeats), "--provider", p.lane, "--rate", p.rate,
 		"--local", strconv.Itoa(members))...)
 	root.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	root.Cancel = func() error { return root.Process.Signal(syscall.SIGTERM) } // it ends its children
+	endPolitely(root) // it ends its children
 	return take(root, p.lane)
+}
+
+// politeTime is how long a process may take to end.
+const politeTime = 10 * time.Second
+
+// endPolitely has a command end by SIGTERM when its context ends, and by force if it does not.
+func endPolitely(c *exec.Cmd) {
+	c.Cancel, c.WaitDelay = func() error { return c.Process.Signal(syscall.SIGTERM) }, politeTime
 }
 
 // linkRate is that of limited links: members that poll leave the machine enough to fill them.
