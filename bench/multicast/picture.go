@@ -59,7 +59,7 @@ func (p *picture) figures() (all []*figure.Figure) {
 	}
 	if len(p.probes) > 0 {
 		all = append(all, &figure.Figure{Name: "peers-settings", Title: "Settings of the others that were tried", Source: "measured on this machine",
-			Text:  "One delivery each; the best of each kind takes part in the comparison. What is much slower than the best is not tried in larger groups.",
+			Text:  "One delivery each, a second of the best; the best of each kind takes part in the comparison. What is much slower than the best is not tried in larger groups.",
 			Table: &figure.Table{Columns: append([]string{"receivers", "message", "setting"}, numberColumns...), Rows: p.probes}})
 	}
 	return all

@@ -67,6 +67,7 @@ func (b *bench) smallProbe(f *delivery.Field) (mpi *entry, chains []*entry) {
 	load := delivery.Load{Bytes: smallBytes, Repeats: 1}
 	mpi = missing(delivery.KindMPI, b.noMPI)
 	if tried := ofKind(b.try(f, load, b.mpiWays()), delivery.KindMPI); len(tried) > 0 {
+		b.tryAgain(f, load, tried[:min(again, len(tried))])
 		mpi = &entry{Contestant: tried[0].Contestant, failed: tried[0].failed}
 	}
 	var contestants []delivery.Contestant
