@@ -119,7 +119,7 @@ func TestNobodyIsLeft(t *testing.T) {
 func TestAroundTheLinks(t *testing.T) {
 	f := open(t, 1)
 	cheats := Contestant{Name: "cheats", deliver: func(context.Context, *Delivery) (Sample, error) { return Sample{Seconds: 0.001}, nil }}
-	_, err := f.Deliver(context.Background(), cheats, Load{Bytes: 1 << 20, Repeats: 1})
+	_, err := f.Deliver(context.Background(), cheats, Load{Bytes: 4 << 20, Repeats: 1})
 	if err == nil || !strings.Contains(err.Error(), "around") {
 		t.Error(err)
 	}
