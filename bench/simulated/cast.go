@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/bits"
+	"runtime/debug"
 	"slices"
 	"time"
 
@@ -39,6 +40,7 @@ func (p place) run(ctx context.Context, c tune.Choice) (*cast.Report, error) {
 	if c.Algorithm.Racks() {
 		job.Racks = p.fabric.Racks
 	}
+	debug.FreeOSMemory() // what the run before it has left would count for this one
 	report, err := cast.Simulate(ctx, job, p.fabric, cast.Watch{})
 	if err == nil && report.Median == nil {
 		err = fmt.Errorf("%v: the simulation has no result", c.Algorithm)

@@ -49,13 +49,14 @@ func Small(ctx context.Context) (rows []contest.Result, err error) {
 	return rows, nil
 }
 
-// bestChain is how long the fastest chain takes, in seconds, with blocks of any size around the one that tune finds.
+// bestChain is how long the fastest chain takes, in seconds, with blocks of any size around the one that tune finds: from half
+// to twice of it. In steps of a half the best of 8 MB to 511 would be missed by 9 %.
 func (p place) bestChain(ctx context.Context) (float64, error) {
 	c, err := p.choose(schedule.Chain)
 	best := 0.0
-	for half, i := c.Block/2, 1; i <= 4 && err == nil; i++ {
+	for quarter, i := c.Block/4, 2; i <= 8 && err == nil; i++ {
 		var r *cast.Report
-		c.Block = i * half
+		c.Block = i * quarter
 		if r, err = p.run(ctx, c); err == nil && (best == 0 || r.Median.Seconds < best) {
 			best = r.Median.Seconds
 		}

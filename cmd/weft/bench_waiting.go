@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -89,7 +88,7 @@ func (o *benchWaitingOptions) measure(ctx context.Context, errs io.Writer, recor
 	var done, all atomic.Int64
 	line := newProgress(errs, o.mute, func(gone time.Duration) string {
 		share := float64(done.Load()) / float64(max(1, all.Load()))
-		return fmt.Sprintf("measuring [%-*s] %.0f %%, %v", barWidth, strings.Repeat("=", int(share*barWidth)), 100*share, gone)
+		return fmt.Sprintf("measuring [%s] %.0f %%, %v", bar(share), 100*share, gone)
 	})
 	line.start()
 	defer line.stop()
