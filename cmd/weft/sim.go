@@ -6,7 +6,7 @@ import "github.com/spf13/cobra"
 func newSim() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "sim",
-		Short: "Run groups of up to 10,000 members in virtual time, and the paper's experiments",
+		Short: "Simulate groups of up to 10,000, and the paper's experiments",
 		Long: `The group code itself, on a simulated network in virtual time: the same seed
 gives the same times, to the nanosecond, on every machine.`,
 		Args: noMore,
