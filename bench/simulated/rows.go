@@ -20,12 +20,12 @@ const (
 	memoryBound = 8   // GiB
 )
 
-// Steps are the rows, in the order of the table.
+// Steps are the rows, in the order of the table. Whoever else uses the machine does not change virtual time.
 func Steps(ctx context.Context) []contest.Step {
 	return []contest.Step{
-		{Name: "simulated: 512 nodes, 8 MB", Run: func() ([]contest.Result, error) { return Small(ctx) }},
-		{Name: "simulated: 512 nodes, 256 MB", Run: func() ([]contest.Result, error) { return Large(ctx) }},
-		{Name: "simulated: 8 racks of 8", Run: func() ([]contest.Result, error) { return Racks(ctx) }},
+		{Name: "simulated: 512 nodes, 8 MB", Watches: true, Run: func() ([]contest.Result, error) { return Small(ctx) }},
+		{Name: "simulated: 512 nodes, 256 MB", Watches: true, Run: func() ([]contest.Result, error) { return Large(ctx) }},
+		{Name: "simulated: 8 racks of 8", Watches: true, Run: func() ([]contest.Result, error) { return Racks(ctx) }},
 		{Name: "simulated: 10000 nodes, 1 GB", Run: func() ([]contest.Result, error) { return Many(ctx) }},
 	}
 }
@@ -42,9 +42,9 @@ func Small(ctx context.Context) (rows []contest.Result, err error) {
 		if err != nil {
 			return rows, err
 		}
-		rows = append(rows, contest.Result{What: fmt.Sprintf("simulated: 8 MB to 511, %s (%s)", w.name, describe(c)), Unit: "×",
-			Peer: "best chain", PairUnit: "s", Value: r.Median.Seconds / best, Bound: smallBound, AtMost: true,
-			Pairs: []contest.Pair{{Peer: best, Ours: r.Median.Seconds}}})
+		duel := contest.Contest{What: fmt.Sprintf("simulated: 8 MB to 511, %s (%s)", w.name, describe(c)), Peer: "best chain",
+			Unit: "s", Bound: smallBound, AtMost: true}
+		rows = append(rows, duel.Judge([]contest.Pair{{Peer: best, Ours: r.Median.Seconds}}))
 	}
 	return rows, nil
 }
