@@ -171,3 +171,17 @@ func TestPace(t *testing.T) {
 		t.Error("the limit is not seen")
 	}
 }
+
+// What is simulated comes last, and takes no time from what is measured.
+func TestSimulatedStepsComeLast(t *testing.T) {
+	all := (&bench{ctx: t.Context()}).all()
+	last := all[len(all)-1]
+	if !strings.HasPrefix(last.Name, "simulated: ") || last.takes != 0 {
+		t.Errorf("the last step is %s, for %v", last.Name, last.takes)
+	}
+	for _, s := range (&bench{ctx: t.Context(), Options: Options{Quick: true}}).all() {
+		if strings.HasPrefix(s.Name, "simulated: ") {
+			t.Errorf("%s is not quick", s.Name)
+		}
+	}
+}

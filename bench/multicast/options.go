@@ -17,14 +17,14 @@ const (
 	mostSamples  = 1000
 )
 
-// Limit is how long a run may take. If it becomes late, large groups have fewer rounds.
+// Limit is how long a run may take, without what is simulated. If it becomes late, large groups have fewer rounds.
 const Limit = 40 * time.Minute
 
 // Options is how a run goes.
 type Options struct {
 	Version string         // of Weft
 	Only    *regexp.Regexp // measure only the steps that it matches
-	Quick   bool           // smaller messages, and few settings of the others
+	Quick   bool           // smaller messages, few settings of the others, and nothing simulated
 	Partial bool           // it is not everything, and cannot be kept
 	Pairs   int            // that each contest on one host takes
 	Rounds  int            // on links

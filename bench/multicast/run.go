@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/bench/figure"
 	"github.com/weft-fabric/weft/bench/peers"
+	"github.com/weft-fabric/weft/bench/simulated"
 )
 
 // bench is a run.
@@ -60,8 +61,20 @@ func (b *bench) all() (all []planned) {
 		all = append(all, b.linkStep(receivers))
 	}
 	all = append(all, b.smallStep())
-	all = append(all, b.hostSteps()...)
-	return append(all, allocationStep())
+	all = append(append(all, b.hostSteps()...), allocationStep())
+	return append(all, b.simulatedSteps()...)
+}
+
+// simulatedSteps are the rows that do not depend on links or peers. They come last and are not counted to the Limit: what is
+// measured does not have fewer rounds for their sake.
+func (b *bench) simulatedSteps() (all []planned) {
+	if b.Quick {
+		return nil
+	}
+	for _, s := range simulated.Steps(b.ctx) {
+		all = append(all, planned{Step: s})
+	}
+	return all
 }
 
 // versions takes down who takes part.

@@ -28,11 +28,13 @@ of theirs is tried once with 32 MiB; the best of each kind takes part in rounds,
 in which everybody delivers 256 MiB once. What arrives is checked.
 
 Times are from the first byte to the last one at the last receiver; what a start
-takes is printed beside. Processor time is of all processes from start to end,
-without what the kernel does in softirqs.
+takes is printed beside. Processor time is of all processes: during the delivery
+where a contestant tells it (weft, MPI), and from start to end; without what the
+kernel does in softirqs.
 
-It ends within 40 minutes, and wants a quiet machine. Ctrl-C takes everything
-down. Exit status 1 if a bound is missed or something could not be measured.`,
+It ends within 40 minutes, and wants a quiet machine. Then groups of 64 to
+10,000 nodes are simulated, for some minutes more. Ctrl-C takes everything down.
+Exit status 1 if a bound is missed or something could not be measured.`,
 		Example: `  weft bench multicast --out multicast.json --plot multicast.html
   weft bench multicast --only '256 MiB to 3 receivers' --rounds 2
   weft bench multicast --quick --only receivers`,
@@ -55,7 +57,7 @@ down. Exit status 1 if a bound is missed or something could not be measured.`,
 	f.StringVar(&o.Out, "out", "", "keep the results in `FILE`.json; the run that is there is printed beside")
 	f.StringVar(&o.Plot, "plot", "", "draw them in `FILE`.svg or FILE.html")
 	f.StringVar(&only, "only", "", "measure only what matches `REGEXP`; not kept")
-	f.BoolVar(&o.Quick, "quick", false, "32 MiB, and few settings of the others; not kept")
+	f.BoolVar(&o.Quick, "quick", false, "32 MiB, few settings of the others, nothing simulated; not kept")
 	f.IntVar(&o.Pairs, "pairs", 7, "`N` pairs that each contest on one host takes")
 	f.IntVar(&o.Rounds, "rounds", 5, "`N` rounds on links")
 	f.BoolVar(&o.JSON, "json", false, "print the record as one JSON object, not as a table")
