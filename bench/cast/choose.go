@@ -16,6 +16,7 @@ type Choice struct {
 	Block     int       `json:"block"`
 	Stripes   int       `json:"stripes"`
 	Credits   int       `json:"credits"`
+	Slow      bool      `json:"slow,omitempty"` // a block takes so long that nobody should spin for the next one
 	// Pace is for the simulator, where a block takes the same time every time.
 	Pace time.Duration `json:"pace_ns,omitempty"`
 }
@@ -39,7 +40,7 @@ func (j *Job) undecided() bool { return j.Auto || j.Block == 0 || j.Stripes == 0
 
 // take completes a job by a choice, and says what is wrong with it. An algorithm that knows no racks does without them.
 func (j *Job) take(c Choice) error {
-	j.Auto, j.Algorithm, j.Block, j.Stripes, j.Credits, j.Pace = false, c.Algorithm, c.Block, c.Stripes, c.Credits, c.Pace
+	j.Auto, j.Algorithm, j.Block, j.Stripes, j.Credits, j.Pace, j.Slow = false, c.Algorithm, c.Block, c.Stripes, c.Credits, c.Pace, c.Slow
 	if !j.Algorithm.Racks() {
 		j.Racks = nil
 	}
@@ -164,7 +165,7 @@ func mostBlock(lane string, rate float64) int {
 // stripe and 1.108 with two; 16 members took 0.39 s for 8 MiB so, 0.41 with two stripes of 16 KiB, and 0.63 with one of these (medians of four, on a busy
 // machine).
 func (j *Job) slowLinks(n *tune.Network) {
-	if n.MaxBlock >= largeBlock {
+	if j.Slow = n.MaxBlock < largeBlock; !j.Slow {
 		return
 	}
 	n.Latency, n.Message = 0, 0
@@ -182,7 +183,7 @@ func (j *Job) decide(lane string, l Links) (Choice, *Chosen, error) {
 	if err != nil {
 		return Choice{}, nil, err
 	}
-	return Choice{Algorithm: Algorithm{c.Algorithm}, Block: c.Block, Stripes: c.Stripes, Credits: c.Credits}, &Chosen{Links: l, Predicted: c.Predicted.Seconds()}, nil
+	return Choice{Algorithm: Algorithm{c.Algorithm}, Block: c.Block, Stripes: c.Stripes, Credits: c.Credits, Slow: open.Slow}, &Chosen{Links: l, Predicted: c.Predicted.Seconds()}, nil
 }
 
 func duration(seconds float64) time.Duration { return time.Duration(seconds * 1e9) }

@@ -126,7 +126,7 @@ func (f *Fabric) complete(job *Job) (*Job, *Chosen, error) {
 		return nil, nil, fmt.Errorf("nothing can be chosen: %w", err)
 	}
 	chosen := &Chosen{Links: Links{Rate: n.Rate, Latency: n.Latency.Seconds(), Message: n.Message.Seconds()}, Predicted: c.Predicted.Seconds()}
-	return &own, chosen, own.take(Choice{Algorithm{c.Algorithm}, c.Block, c.Stripes, c.Credits, c.Pace})
+	return &own, chosen, own.take(Choice{Algorithm: Algorithm{c.Algorithm}, Block: c.Block, Stripes: c.Stripes, Credits: c.Credits, Pace: c.Pace})
 }
 
 // config is the simulator's.

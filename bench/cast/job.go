@@ -41,6 +41,7 @@ type Job struct {
 	Stripes   int           `json:"stripes"`           // 0: to be chosen
 	Credits   int           `json:"credits"`           // 0: to be chosen
 	Pace      time.Duration `json:"pace_ns,omitempty"` // that a block takes on its link, if that is certain; 0: it is not
+	Slow      bool          `json:"slow,omitempty"`    // a block takes so long that nobody should spin for the next one
 	Offload   bool          `json:"offload"`
 	Wait      perftest.Wait `json:"wait"`
 	Runs      int           `json:"runs"`            // that count; one more before them warms up, if there are several
@@ -205,5 +206,14 @@ func (j *Job) copies(rank int) bool { return j.Rate == 0 && rank < 2 }
 // the loop's 50 µs, 4 processes on 2 cores took a sixth less time over TCP, and with 50 ms no less than that.
 const spin = time.Millisecond
 
-// waitings are the ways to wait, as the loop has them.
-var waitings = map[perftest.Wait]loop.Waiting{perftest.Polling: loop.Polling(), perftest.Sleeping: loop.Sleeping(), perftest.Hybrid: loop.Hybrid(spin)}
+// waiting is how members wait, as the loop has it. On slow links a hybrid sleeps at once: spinning for even 50 µs after each
+// block, credit and acknowledgement takes as much of the processors as all other work.
+func (j *Job) waiting() loop.Waiting {
+	switch {
+	case j.Wait == perftest.Polling:
+		return loop.Polling()
+	case j.Wait == perftest.Sleeping || j.Slow:
+		return loop.Sleeping()
+	}
+	return loop.Hybrid(spin)
+}

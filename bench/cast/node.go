@@ -77,7 +77,7 @@ func (n *node) prepare(shapes []rdmc.Config) (err error) {
 	if n.queue, err = n.domain.Device().NewCompletionQueue(room); err != nil {
 		return err
 	}
-	n.loop, err = loop.New(loop.Config{Completions: n.queue, Waiting: waitings[n.job.Wait]})
+	n.loop, err = loop.New(loop.Config{Completions: n.queue, Waiting: n.job.waiting()})
 	return err
 }
 

@@ -42,6 +42,7 @@ type poller struct {
 	events [64]unix.EpollEvent
 
 	wires   []*wire // by the number that the kernel knows them by; nil: vacant
+	lacking []*wire // those among them that may lack much of a frame
 	vacant  []int32
 	open    int // wires
 	leaving int // those among them that only wait for the peer to have heard the last word

@@ -23,7 +23,15 @@ type sleeper struct {
 	timer  *time.Timer            // the owner's, reused; nil until first needed
 	poller atomic.Pointer[poller] // where the owner sleeps instead; nil: the queue has no descriptors to watch
 	rests  uint64                 // times that the owner has slept; tests tell by it who spins
+	nap    time.Duration          // how long it slept, on average of the last times; the owner's
 }
+
+// brief reports whether what the owner waits for mostly comes soon after it has fallen asleep. Then it pays to look a little
+// longer; otherwise that is lost, on slow links at every packet.
+func (s *sleeper) brief() bool { return s.nap < 10*awakening }
+
+// slept takes in one sleep. However long it was, it counts as one that was not brief.
+func (s *sleeper) slept(d time.Duration) { s.nap += (min(d, 20*awakening) - s.nap) / 8 }
 
 // rouse wakes the sleeper, if it sleeps.
 func (s *sleeper) rouse() {
@@ -95,7 +103,7 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 			return err
 		}
 		now := clock.Real.Now()
-		if sockets == lively {
+		if sockets == lively && c.sleep.brief() {
 			spinUntil = max(spinUntil, now.Add(awakening))
 		}
 		switch {
@@ -110,7 +118,7 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 			}
 		case now < spinUntil:
 			c.spin(min(next, until, spinUntil))
-		case !offered && sockets != none:
+		case !offered && sockets != none && c.sleep.brief():
 			offered = true
 			yieldCore() // and look once more: sleeping and waking costs ten times as much
 		default:
@@ -199,11 +207,14 @@ func (c *CompletionQueue) spin(until clock.Time) {
 // doze sleeps until a call or the given moment.
 func (c *CompletionQueue) doze(until clock.Time) {
 	p := c.sleep.poller.Load() // before armed: who rouses then sees it too
+	c.bePatient(p)
 	c.sleep.armed.Store(1)
 	if c.called() {
 	} else if p != nil {
 		c.sleep.rests++
+		began := clock.Real.Now()
 		p.rest(until)
+		c.sleep.slept(clock.Real.Now().Sub(began))
 		c.device.network.attend.call()
 	} else {
 		c.sleep.rest(until)

@@ -29,6 +29,8 @@ type wire struct {
 	depth  int    // of the peer's send queue: how many of its requests may be under way
 
 	legible  bool // there may be something to read
+	patient  int  // bytes that must have come before the kernel reports it; 0: any. Invariant: at most those that a frame lacks
+	lacking  bool // stands in the poller's list of those that lack much of a frame
 	awaited  bool // the kernel was asked to report when there is room to write
 	blocked  bool // there was no room to write
 	mute     bool // writing has failed: what the peer has sent is still read

@@ -67,6 +67,7 @@ func (w *wire) receive() (more bool) {
 		more = budget <= 0
 	}
 	w.kept = copy(w.rest[:], p.input[:have])
+	w.lack()
 	return more
 }
 
