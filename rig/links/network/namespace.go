@@ -56,6 +56,16 @@ func (n *namespace) batch(program string, lines []string) error {
 	return nil
 }
 
+// forget has new connections learn nothing from earlier ones to the same host: what is measured first must not help, or
+// hinder, what is measured next.
+func (n *namespace) forget() error {
+	c := n.command(context.Background(), "sh", "-c", "echo 1 >/proc/sys/net/ipv4/tcp_no_metrics_save")
+	if said, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("forget what TCP has learnt: %w: %s", err, bytes.TrimSpace(said))
+	}
+	return nil
+}
+
 func (n *namespace) close() error {
 	err := n.life.Close()
 	_ = n.holder.Wait() // how it ended does not matter

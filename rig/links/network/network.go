@@ -59,7 +59,7 @@ func (n *Network) build(config Config) (err error) {
 	}
 	for i, host := range n.hosts {
 		up := []string{"link set lo up", "addr add " + n.Address(i) + "/24 brd + dev eth0", "link set eth0 up"}
-		if err := errors.Join(host.batch("ip", up), host.batch("tc", limit(nil, "eth0", config.Rate))); err != nil {
+		if err := errors.Join(host.forget(), host.batch("ip", up), host.batch("tc", limit(nil, "eth0", config.Rate))); err != nil {
 			return err
 		}
 	}
