@@ -200,7 +200,7 @@ func (f *Fabric) plan(at clock.Time, k kind, index, gen uint32) {
 func (f *Fabric) step(until clock.Time) bool {
 	for f.err == nil {
 		f.takeWakes()
-		e, isFinish, ok := f.peek()
+		e, isFinish, ok := f.peek(until)
 		// Shares are computed once an instant, when all its joins and leaves are known.
 		if len(f.network.dirty) > 0 && (!ok || e.at > f.now) {
 			f.network.reshare(f.now)
@@ -231,10 +231,16 @@ func (f *Fabric) step(until clock.Time) bool {
 // any more. It is not deferred for each event, where it would cost time.
 func (f *Fabric) leave() { f.inside = false }
 
-// peek returns the next event, and whether it is the end of a flow's message.
-func (f *Fabric) peek() (e event, isFinish, ok bool) {
+// peek returns the next event, if there is one by until, and whether it is the end of a flow's message.
+func (f *Fabric) peek(until clock.Time) (e event, isFinish, ok bool) {
 	finish := f.network.finish
-	first := f.events.peek()
+	if len(finish) > 0 {
+		until = min(until, finish[0].at)
+	}
+	if len(f.network.dirty) > 0 {
+		until = min(until, f.now) // more flows will finish
+	}
+	first := f.events.peek(until)
 	switch {
 	case first == nil && len(finish) == 0:
 		return e, false, false

@@ -99,9 +99,10 @@ func (q *queue) enter(slot int, e event) {
 	q.slots[slot] = append(q.slots[slot], e)
 }
 
-// peek returns the first event, or nil. It is good until the next push or pop.
-func (q *queue) peek() *event {
-	if q.next == len(q.due) && len(q.fresh) == 0 && !q.turn() {
+// peek returns the first event, or nil if there is none by a moment, to within a slot. It is good until the next push or
+// pop. The wheel does not turn on beyond the moment: what is planned then is fresh if it has, and a heap of all is slow.
+func (q *queue) peek(by clock.Time) *event {
+	if q.next == len(q.due) && len(q.fresh) == 0 && !q.turn(slotOf(by)) {
 		return nil
 	}
 	if q.isFresh() {
@@ -124,13 +125,10 @@ func (q *queue) pop() {
 	q.next++
 }
 
-// turn goes on to the next slot with events. It reports false if there is none.
-func (q *queue) turn() bool {
-	slot, ok := q.nextSlot()
-	if len(q.far) > 0 && (!ok || slotOf(q.far[0].at) < slot) {
-		slot, ok = slotOf(q.far[0].at), true
-	}
-	if !ok {
+// turn goes on to the next slot with events, or to the last one. It reports false if there is no event in it.
+func (q *queue) turn(last clock.Time) bool {
+	slot := min(q.following(), last)
+	if slot <= q.now || slot == slotOf(clock.Never) {
 		return false
 	}
 	q.now, q.due, q.next = slot, q.due[:0], 0
@@ -141,7 +139,19 @@ func (q *queue) turn() bool {
 	}
 	q.fetch()
 	slices.SortFunc(q.due, compare)
-	return true
+	return len(q.due) > 0
+}
+
+// following is the first slot after now that has events.
+func (q *queue) following() clock.Time {
+	slot, ok := q.nextSlot()
+	if len(q.far) > 0 && (!ok || slotOf(q.far[0].at) < slot) {
+		slot, ok = slotOf(q.far[0].at), true
+	}
+	if !ok {
+		return slotOf(clock.Never)
+	}
+	return slot
 }
 
 // nextSlot finds the first slot on the wheel that has events.

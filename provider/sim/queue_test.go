@@ -21,14 +21,22 @@ func TestQueueOrder(t *testing.T) {
 			e := event{at: at + clock.Time(rapid.IntRange(0, 9).Draw(t, "more")), order: uint64(i)}
 			q.push(e)
 			want = append(want, e)
-			if rapid.IntRange(0, 3).Draw(t, "pop") == 0 {
+			switch rapid.IntRange(0, 5).Draw(t, "what") {
+			case 0, 1:
 				last = takeFirst(t, &q, &want)
+			case 2: // look no further than the moment, and find nothing after it that is not of its slot
+				by := last.at + clock.Time(rapid.SampledFrom([]int{0, 63, 64, 5000, 70_000}).Draw(t, "by"))
+				first := slices.MinFunc(want, compare)
+				if e := q.peek(by); (e == nil) != (slotOf(first.at) > max(slotOf(by), q.now)) || e != nil && *e != first {
+					t.Fatalf("by %v there is %v, want %+v", by, e, first)
+				}
+				last.at = max(last.at, min(by, first.at))
 			}
 		}
 		for len(want) > 0 {
 			takeFirst(t, &q, &want)
 		}
-		if e := q.peek(); e != nil {
+		if e := q.peek(clock.Never); e != nil {
 			t.Fatalf("%+v is left", *e)
 		}
 	})
@@ -46,7 +54,7 @@ func (q *queue) left() (count, room int) {
 func takeFirst(t *rapid.T, q *queue, want *[]event) event {
 	slices.SortFunc(*want, compare)
 	first := (*want)[0]
-	if got := q.peek(); got == nil || *got != first {
+	if got := q.peek(clock.Never); got == nil || *got != first {
 		t.Fatalf("got %+v, want %+v", got, first)
 	}
 	q.pop()
