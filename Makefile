@@ -23,7 +23,7 @@ ROCE         := qemu-system-x86 busybox-static kmod xz-utils iproute2 \
 ROCE_TIMEOUT ?= 15m
 
 .DEFAULT_GOAL := build
-.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-multicast bench-waiting bench-roce clean help
+.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-multicast bench-waiting bench-paper results report bench-roce clean help
 
 build: ## build bin/weft, which needs only the C library
 	@scripts/need gcc gcc libc6-dev || echo "make: without a C compiler $(BIN) cannot load RDMA" >&2
@@ -80,6 +80,16 @@ bench-multicast: build ## measure weft multicast beside MPI, udpcast, BitTorrent
 bench-waiting: build ## measure what polling, sleeping and chains cost, and record it (5 minutes, a quiet machine, root)
 	$(BIN) bench waiting --out bench/results/waiting.json
 
+bench-paper: build ## repeat the RDMC paper's experiments in the simulator, and record it (a minute)
+	$(BIN) sim paper all --out bench/results/paper.json
+
+results: bench-paper bench-waiting bench-multicast report ## measure everything that docs/results.md shows, and write it anew (an hour, a quiet machine, root)
+
+report: build ## write docs/results.md and its drawings from the recorded runs
+	rm -rf docs/results && mkdir -p docs/results
+	$(BIN) bench report $(addprefix bench/results/,multicast.json waiting.json paper.json) --title 'What was measured' \
+		--svg docs/results --html docs/results/report.html --markdown docs/results.md
+
 # The machine's files are gone with it, so it prints what is to be kept.
 bench-roce: build ## measure weft perf beside perftest on Soft-RoCE in a virtual machine, and record it (a quiet machine)
 	@scripts/need --all $(ROCE)
@@ -93,4 +103,4 @@ clean: ## remove what was built
 	rm -rf bin
 
 help: ## list the commands
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-15s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)

@@ -108,7 +108,7 @@ func rivals() (found []string) {
 		}
 		pid := filepath.Base(filepath.Dir(path))
 		name := string(bytes.TrimSpace(comm))
-		if slices.Contains([]string{"weft", "verbs", "multicast", "ucx_perftest", "mpirun"}, name) && pid != strconv.Itoa(os.Getpid()) {
+		if slices.Contains([]string{"weft", "verbs", "ucx_perftest", "mpirun", "orted", "udp-sender", "aria2c"}, name) && pid != strconv.Itoa(os.Getpid()) {
 			found = append(found, fmt.Sprintf("the machine is not quiet: process %s is %s", pid, name))
 		}
 	}

@@ -64,7 +64,7 @@ func (b *bench) bcast(way peers.Bcast, repeats int) (float64, error) {
 	if b.ctx.Err() != nil {
 		return 0, context.Cause(b.ctx)
 	}
-	seconds, err := b.programs.Times(way, hostMembers, messageBytes, repeats)
+	seconds, err := b.programs.Times(b.ctx, way, hostMembers, messageBytes, repeats)
 	if err != nil {
 		return 0, err
 	}

@@ -102,8 +102,8 @@ func (b Bcast) String() string {
 
 // Times has a number of ranks on this host broadcast so many bytes, several times, and returns how long each took, in
 // seconds.
-func (m *MPI) Times(b Bcast, ranks, bytes, repeats int) ([]float64, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), mpiLimit)
+func (m *MPI) Times(ctx context.Context, b Bcast, ranks, bytes, repeats int) ([]float64, error) {
+	ctx, cancel := context.WithTimeout(ctx, mpiLimit)
 	defer cancel()
 	c := exec.CommandContext(ctx, "mpiexec."+string(b.Library), b.line(m.Program(b.Library), ranks, bytes, repeats)...)
 	c.Env = append(os.Environ(), b.Variables...)

@@ -145,3 +145,13 @@ func TestEveryWayOfMPIIsTriedOnce(t *testing.T) {
 		}
 	}
 }
+
+func FuzzBcastTimes(f *testing.F) {
+	f.Add("took 2000000000 ns, of the processors 500000000 ns\n", 1)
+	f.Fuzz(func(t *testing.T, text string, repeats int) {
+		seconds, cpu, err := BcastTimes(text, repeats)
+		if err == nil && (len(seconds) != repeats || len(cpu) != repeats) {
+			t.Errorf("%d times and %d costs, not %d", len(seconds), len(cpu), repeats)
+		}
+	})
+}
