@@ -9,8 +9,9 @@ import (
 
 // What is played at most. Members and blocks beyond are added as the last ones took.
 const (
-	playedMembers = 32
+	playedMembers = 16
 	playedRacks   = 8
+	playedSeats   = 8 // of a rack
 	playedBlocks  = 24
 )
 
@@ -94,7 +95,7 @@ func shrink(g Group) Group {
 	seats := make([]int, racks(g))
 	small := Group{Size: g.Size}
 	for _, rack := range g.Racks {
-		if seats[rack]++; rack < playedRacks && seats[rack] <= playedMembers/4 {
+		if seats[rack]++; rack < playedRacks && seats[rack] <= playedSeats {
 			small.Racks = append(small.Racks, rack)
 		}
 	}
