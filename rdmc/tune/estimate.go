@@ -68,11 +68,9 @@ func (l link) caution(c Choice, members, k int) float64 {
 	const drifting = 20 // turns after which stripes are half as far apart as they will be
 	bytes, stripes := float64(c.Block), float64(c.Stripes)
 	turns, load := float64(k)/stripes, min(1, 2*l.gap/(bytes*l.byteTime))
-	share := 0.06 + 0.3*load*load/stripes
-	if l.hop(bytes)+l.word() > 0.75*stripes*l.busy(c) {
-		share += 0.05 * max(0, rounds(members)-5)
-	}
-	return 1.02 + share*turns/(turns+drifting)
+	slack := 1 - (l.hop(bytes)+l.word())/(stripes*l.busy(c)) // of a stripe's turn
+	late := min(1, max(0, 1.5-5*slack)) * max(0, rounds(members)-5)
+	return 1.02 + (0.06+0.3*load*load/stripes+0.05*late)*turns/(turns+drifting)
 }
 
 // crossing is how long the blocks take that pass between racks: one for each other rack if the algorithm knows racks, or

@@ -171,6 +171,7 @@ func (p point) judge(t *testing.T, most int) verdict {
 //	latency    the simulator's 1.1 µs, and 20 µs more
 //	racks      none; 4 of 4 and 8 of 8 with uplinks of a quarter of what their members have, at 40 gbit
 //
+// and at points off it (offGrid). Messages have at most 4096 blocks, and fewer in large groups: mostTransfers, auto's too.
 // What is compared is the protocol itself in virtual time, auto's choice too. By default a part of the grid is looked at,
 // with fewer blocks; with WEFT_LONG=1 all.
 func TestAutoIsNearTheBest(t *testing.T) {
