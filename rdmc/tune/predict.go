@@ -13,6 +13,9 @@ const (
 	playedRacks   = 8
 	playedSeats   = 8 // of a rack
 	playedBlocks  = 24
+
+	// playedTransfers are so few that a large group is played as it is: a part of it, twice, would be as much work.
+	playedTransfers = 1536
 )
 
 // predict computes how long a message takes, of what was checked.
@@ -44,7 +47,7 @@ func duration(nanoseconds float64) time.Duration {
 // flat plays a group in one rack. A larger one takes longer by as much for each round, or for each member of a chain, as a
 // half takes less.
 func flat(g Group, l link, c Choice, k int) float64 {
-	if g.Members <= playedMembers || g.Members*k <= playedMembers*playedBlocks {
+	if g.Members <= playedMembers || g.Members*k <= playedTransfers {
 		return long(g, l, c, k)
 	}
 	whole, half := Group{Members: playedMembers}, Group{Members: playedMembers / 2}
