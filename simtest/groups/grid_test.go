@@ -126,7 +126,7 @@ func partOfGrid() (grid []point) {
 	return grid
 }
 
-// offGrid are points between those of the grid, for which nothing was fitted.
+// offGrid are points between those of the grid.
 func offGrid() (points []point) {
 	for i, members := range []int{5, 11, 27, 100} {
 		for j, size := range []uint64{300_000, 3_000_000, 40_000_000} {
