@@ -56,19 +56,14 @@ const good = 1.02
 
 // choose finds the best choice for what a job leaves open, by the cost model of package tune: of the good ones the first of
 // those with the largest blocks.
-func (j *Job) choose(n tune.Network) (best tune.Choice, err error) {
-	all, least := j.candidates(n.MaxBlock), time.Duration(math.MaxInt64)
+func (j *Job) choose(n tune.Network) (tune.Choice, error) {
+	all := j.candidates(n.MaxBlock)
 	for i := range all {
 		all[i].Predicted = tune.Predict(j.tuned(), n, all[i])
-		least = min(least, all[i].Predicted)
 	}
-	if least == math.MaxInt64 {
+	best := tune.Lightest(all, good)
+	if best.Predicted == math.MaxInt64 {
 		return best, errors.New("no algorithm can do this job")
-	}
-	for _, c := range all {
-		if c.Block > best.Block && float64(c.Predicted) <= good*float64(least) {
-			best = c
-		}
 	}
 	return best, nil
 }

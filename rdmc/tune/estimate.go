@@ -1,7 +1,6 @@
 package tune
 
 import (
-	"math"
 	"math/bits"
 
 	"github.com/weft-fabric/weft/rdmc/schedule"
@@ -23,7 +22,8 @@ func estimate(g Group, n Network, c Choice) float64 {
 	case schedule.Chain:
 		return max(float64(k-1)*beat+float64(g.Members-1)*hop, l.crossing(g, c, k))
 	case schedule.Tree:
-		return rounds * (float64(k-1)*beat + hop)
+		// The root sends every block in every round; or, if there are few, one block passes from hand to hand.
+		return max(float64(k)*rounds*max(float64(c.Block)*l.byteTime, l.gap)+l.word(), float64(k-1)*beat+rounds*hop)
 	case schedule.Sequential:
 		return float64(k)*float64(g.Members-1)*beat + hop
 	case schedule.RackChain, schedule.RackPipeline:
@@ -40,23 +40,37 @@ func estimate(g Group, n Network, c Choice) float64 {
 // busy is how long a block keeps a member: its bytes, or the messages for it, which are two with its credit.
 func (l link) busy(c Choice) float64 { return max(float64(c.Block)*l.byteTime, 2*l.gap) }
 
-// caution is what stripes take beyond the model, as the simulator has it: blocks that come from several members at once
-// share the link, most where first blocks bring the header and the second wait for credits, as in the pipeline. Where
-// messages keep the NIC nearly as long as their bytes the link, they wait for each other, the more the longer it lasts.
-// And where a stripe's turn comes just when its credit does, whatever is late makes others late, in large groups most.
+// least is what a choice takes at least, in nanoseconds, whatever else there is: the time of the root's blocks, and of the
+// last one's way to all.
+func least(g Group, n Network, c Choice) float64 {
+	l, k, rounds := n.link(), float64(count(g.Size, c.Block)), rounds(g.Members)
+	turn := max(float64(c.Block)*l.byteTime, l.gap)
+	switch c.Algorithm {
+	case schedule.Tree:
+		return k * rounds * turn
+	case schedule.Sequential:
+		return k * float64(g.Members-1) * turn
+	case schedule.Chain:
+		return (k-1)*turn + float64(g.Members-1)*l.hop(float64(c.Block))
+	}
+	return (k + rounds - 1) * turn
+}
+
+// caution is what stripes take beyond the game, as the simulator has it. Blocks that come from several members at once share
+// the link, and all of them arrive late; in the game the first of them is in time. That is 8 % once each stripe has had so
+// many turns that they have drifted apart, and 2 % before. Where messages keep the NIC as long as their bytes the link they
+// wait for each other too; with more stripes there is more else to do meanwhile. And if a stripe's turn comes just when its
+// credit does, what is late makes others late, which in large groups often adds up.
 func (l link) caution(c Choice, members, k int) float64 {
 	if c.Pace == 0 {
 		return 1
 	}
-	bytes := float64(c.Block)
-	load := min(1, 2*l.gap/(bytes*l.byteTime))
-	tight := (l.hop(bytes) + l.word()) / (float64(min(c.Stripes, k)) * l.busy(c))
-	wide := min(1, max(0, rounds(members)/3-1))
-	more := 0.08*load*load*min(1, float64(k)/64) + 0.1*wide*max(0, 1-math.Abs(tight-1)/0.3)
-	if c.Algorithm == schedule.Pipeline {
-		return 1.12 + more
-	}
-	return 1.07 + more
+	const drifting = 20 // turns after which stripes are half as far apart as they will be
+	bytes, stripes := float64(c.Block), float64(c.Stripes)
+	turns, load := float64(k)/stripes, min(1, 2*l.gap/(bytes*l.byteTime))
+	slack := 1 - (l.hop(bytes)+l.word())/(stripes*l.busy(c)) // of a stripe's turn
+	late := min(1, max(0, 1.5-5*slack)) * max(0, rounds(members)-5)
+	return 1.02 + (0.06+0.3*load*load/stripes+0.05*late)*turns/(turns+drifting)
 }
 
 // crossing is how long the blocks take that pass between racks: one for each other rack if the algorithm knows racks, or

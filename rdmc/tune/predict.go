@@ -9,9 +9,13 @@ import (
 
 // What is played at most. Members and blocks beyond are added as the last ones took.
 const (
-	playedMembers = 32
+	playedMembers = 16
 	playedRacks   = 8
+	playedSeats   = 8 // of a rack
 	playedBlocks  = 24
+
+	// playedTransfers are so few that a large group is played as it is: a part of it, twice, would be as much work.
+	playedTransfers = 1536
 )
 
 // predict computes how long a message takes, of what was checked.
@@ -43,7 +47,7 @@ func duration(nanoseconds float64) time.Duration {
 // flat plays a group in one rack. A larger one takes longer by as much for each round, or for each member of a chain, as a
 // half takes less.
 func flat(g Group, l link, c Choice, k int) float64 {
-	if g.Members <= playedMembers || g.Members*k <= playedMembers*playedBlocks {
+	if g.Members <= playedMembers || g.Members*k <= playedTransfers {
 		return long(g, l, c, k)
 	}
 	whole, half := Group{Members: playedMembers}, Group{Members: playedMembers / 2}
@@ -94,7 +98,7 @@ func shrink(g Group) Group {
 	seats := make([]int, racks(g))
 	small := Group{Size: g.Size}
 	for _, rack := range g.Racks {
-		if seats[rack]++; rack < playedRacks && seats[rack] <= playedMembers/4 {
+		if seats[rack]++; rack < playedRacks && seats[rack] <= playedSeats {
 			small.Racks = append(small.Racks, rack)
 		}
 	}

@@ -14,32 +14,37 @@ type ranked struct {
 	estimate float64
 }
 
-// played is how many choices are played through.
-const played = 24
+// played is how many choices are played through of each algorithm: the formula is better at comparing block sizes than
+// algorithms.
+const played = 8
 
-// shortlist ranks all choices by the formula, and returns the best.
-func shortlist(g Group, n Network, among []schedule.Algorithm) []ranked {
-	var all []ranked
+// shortlist ranks the choices of each algorithm by the formula, and returns the best of each, the best of all first.
+func shortlist(g Group, n Network, among []schedule.Algorithm) (list []ranked) {
 	for _, algorithm := range among {
 		if algorithm.Racks() && !hasRacks(g) {
 			continue
 		}
-		for _, block := range blocks(g.Size, n) {
+		var all []ranked
+		for _, block := range blocks(g, n) {
 			for _, c := range ways(algorithm, block, g, n) {
 				all = append(all, ranked{c, estimate(g, n, c)})
 			}
 		}
+		slices.SortStableFunc(all, byEstimate)
+		list = append(list, all[:min(played, len(all))]...)
 	}
-	slices.SortStableFunc(all, func(a, b ranked) int { return cmp.Compare(a.estimate, b.estimate) })
-	return all[:min(played, len(all))]
+	slices.SortStableFunc(list, byEstimate)
+	return list
 }
+
+func byEstimate(a, b ranked) int { return cmp.Compare(a.estimate, b.estimate) }
 
 // hasRacks reports whether there are several racks, and one of several members.
 func hasRacks(g Group) bool { n := racks(g); return n > 1 && n < g.Members }
 
-// blocks are the sizes to choose from: 4 KiB, 6, 8, 12 and so on, up to the first that holds the message. If a network has
-// limits, the smallest is where they begin.
-func blocks(size uint64, n Network) (all []int) {
+// blocks are the sizes to choose from: some power of two, half as much again, and so on, up to the first that holds the
+// message. Smaller ones than the first would save too little, even in a chain, which has the most steps before all are busy.
+func blocks(g Group, n Network) (all []int) {
 	least, most := MinBlock, MaxBlock
 	if n.MaxBlock > 0 {
 		most = min(most, n.MaxBlock)
@@ -47,12 +52,15 @@ func blocks(size uint64, n Network) (all []int) {
 	if least = min(least, most); n.MinBlock > 0 {
 		least = n.MinBlock
 	}
+	for 2*least <= most && float64(2*least*(g.Members-1)) <= (nearly-1)/2*float64(g.Size) {
+		least *= 2
+	}
 	for block := least; block <= most; block *= 2 {
 		for _, b := range []int{block, block + block/2} {
-			if b > most || size > uint64(b)*maxBlocks {
+			if b > most || g.Size > uint64(b)*maxBlocks {
 				continue
 			}
-			if all = append(all, b); size <= uint64(b) {
+			if all = append(all, b); g.Size <= uint64(b) {
 				return all
 			}
 		}

@@ -45,9 +45,6 @@ const (
 	maxSize   = maxBlocks * MaxBlock
 )
 
-// optimism is how much more than the truth the formula says at most.
-const optimism = 1.2
-
 // Choose finds the best choice for a group on a network, among some algorithms; none means all. It fails if the group or
 // the network makes no sense, and says why.
 func Choose(g Group, n Network, among ...schedule.Algorithm) (Choice, error) {
@@ -62,15 +59,19 @@ func Choose(g Group, n Network, among ...schedule.Algorithm) (Choice, error) {
 	if len(list) == 0 {
 		return Choice{}, fmt.Errorf("none of the algorithms %v is for a group of %d members in %d racks", among, g.Members, racks(g))
 	}
-	return lightest(playAll(g, n, list)), nil
+	all := playAll(g, n, list)
+	if best := Lightest(all, 1); count(g.Size, best.Block) <= few {
+		return best, nil
+	}
+	return Lightest(all, nearly), nil
 }
 
 // playAll predicts all that could be the best.
 func playAll(g Group, n Network, list []ranked) (all []Choice) {
 	best := math.Inf(1)
 	for _, r := range list {
-		if r.estimate > optimism*best {
-			break // the formula knows less than what happens, so that this one takes longer
+		if least(g, n, r.Choice) >= nearly*best {
+			continue
 		}
 		r.Predicted = predict(g, n, r.Choice)
 		best = min(best, float64(r.Predicted))
@@ -79,21 +80,24 @@ func playAll(g Group, n Network, list []ranked) (all []Choice) {
 	return all
 }
 
-// lightest is the choice with the largest blocks among those that are nearly the fastest: each block is work for hosts,
-// which no model here sees.
-func lightest(all []Choice) Choice {
+// Each block is work for hosts, which no model here sees: a few do not matter, but of many there should be fewer if that is
+// nearly as fast.
+const (
+	few    = 1024
+	nearly = 1.01
+)
+
+// Lightest is the choice with the largest blocks among those that take at most so many times as long as the fastest, and the
+// first of these.
+func Lightest(all []Choice, within float64) (best Choice) {
 	fastest := slices.MinFunc(all, func(a, b Choice) int { return cmp.Compare(a.Predicted, b.Predicted) })
-	best := fastest
 	for _, c := range all {
-		if c.Block > best.Block && float64(c.Predicted) <= nearly*float64(fastest.Predicted) {
+		if c.Block > best.Block && float64(c.Predicted) <= within*float64(fastest.Predicted) {
 			best = c
 		}
 	}
 	return best
 }
-
-// nearly is how much longer than the fastest a choice may take.
-const nearly = 1.005
 
 // Predict computes how long a message takes with a choice. What is impossible takes for ever.
 func Predict(g Group, n Network, c Choice) time.Duration {

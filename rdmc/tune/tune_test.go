@@ -158,3 +158,20 @@ func FuzzChoose(f *testing.F) {
 		}
 	})
 }
+
+// Of choices that are nearly as fast the one with the largest blocks is taken, and of these the first; of a message with
+// few blocks just the fastest.
+func TestLightest(t *testing.T) {
+	all := []Choice{{Block: 1, Predicted: 100}, {Block: 4, Predicted: 101, Stripes: 1}, {Block: 4, Predicted: 100, Stripes: 2}, {Block: 8, Predicted: 103}}
+	for within, want := range map[float64]Choice{1: all[2], 1.01: all[1], 1.05: all[3]} {
+		if got := Lightest(all, within); got != want {
+			t.Errorf("within %v: %+v, want %+v", within, got, want)
+		}
+	}
+	for size, most := range map[uint64]int{8 << 20: 1024, 256 << 20: 2048} {
+		c, err := Choose(Group{Members: 8, Size: size}, fast)
+		if k := count(size, c.Block); err != nil || k > most {
+			t.Errorf("%d bytes: %d blocks, %+v, %v", size, k, c, err)
+		}
+	}
+}
