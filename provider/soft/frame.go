@@ -42,12 +42,13 @@ const (
 
 // header is the front of a frame, little-endian:
 //
-//	0 op, 1 status, 2 zero, 4 length, 8 sequence, 12 ack, 16 imm, 20 total, 24 key, 32 address, 40 operand
+//	0 op, 1 status, 2 quiet, 3 zero, 4 length, 8 sequence, 12 ack, 16 imm, 20 total, 24 key, 32 address, 40 operand
 //
 // The compare value of a CompareSwap takes the place of imm and total.
 type header struct {
 	op       frameOp
 	status   driver.Status // frameNak
+	quiet    bool          // first frame of a request: nobody waits for its ack
 	length   uint32        // of the payload
 	sequence uint32        // of the request; frameMore, frameRead and frameAtomic: of the one that they belong to
 	ack      uint32
@@ -67,6 +68,9 @@ func (h *header) put(b []byte) {
 	_ = b[headerSize-1]
 	le := binary.LittleEndian
 	le.PutUint32(b, uint32(h.op)|uint32(h.status)<<8)
+	if h.quiet {
+		b[2] = 1
+	}
 	le.PutUint32(b[4:], h.length)
 	le.PutUint32(b[8:], h.sequence)
 	le.PutUint32(b[12:], h.ack)
@@ -82,11 +86,11 @@ func (h *header) parse(b []byte) error {
 	_ = b[headerSize-1]
 	le := binary.LittleEndian
 	word := le.Uint32(b)
-	h.op, h.status = frameOp(word), driver.Status(word>>8)
+	h.op, h.status, h.quiet = frameOp(word), driver.Status(word>>8), word>>16 == 1
 	h.length, h.sequence, h.ack = le.Uint32(b[4:]), le.Uint32(b[8:]), le.Uint32(b[12:])
 	h.imm, h.total = le.Uint32(b[16:]), le.Uint32(b[20:])
 	h.key, h.address, h.operand = le.Uint64(b[24:]), le.Uint64(b[32:]), le.Uint64(b[40:])
-	if word>>16 != 0 {
+	if word>>16 > 1 || h.quiet && !h.op.isRequest() {
 		return fmt.Errorf("reserved bytes of a header are %#x, not zero", word>>16)
 	}
 	return h.check()

@@ -46,7 +46,7 @@ func (w *wire) stepRequest(h *header) {
 		return
 	}
 	in.dropping = false
-	in.op, in.imm, in.key, in.address = driver.Op(h.op), h.imm, h.key, h.address
+	in.op, in.imm, in.key, in.address, in.quiet = driver.Op(h.op), h.imm, h.key, h.address, h.quiet
 	in.total, in.moved, in.receive, in.region = uint64(h.total), 0, 0, nil
 	switch {
 	case in.op == driver.OpRead:
@@ -166,6 +166,9 @@ func (w *wire) finishMessage() {
 	}
 	in.op, in.sink = driver.OpNone, toNowhere
 	in.expected++
+	if !in.quiet {
+		in.awaited = in.expected
+	}
 }
 
 // deliver completes the receive of the message. The owner looks in this very turn.

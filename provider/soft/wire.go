@@ -103,7 +103,7 @@ func (w *wire) turn() (next clock.Time, idle bool) {
 	}
 	next = w.send()
 	w.awaitRoom()
-	if w.legible || w.ackLater() {
+	if w.legible || w.ackLater() && !w.ackUnasked() {
 		next = soon
 	}
 	if w.starving {

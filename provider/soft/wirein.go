@@ -25,6 +25,8 @@ type incoming struct {
 	final bool   // toReader: the frame ends the Read
 
 	expected uint32 // sequence of the next request
+	quiet    bool   // of the request under way
+	awaited  uint32 // the ack that the peer waits for: behind the last request that was not quiet
 	dropping bool   // it found no receive: everything is dropped until it comes again
 	refused  bool   // a request was refused: everything is dropped for good
 

@@ -92,7 +92,7 @@ func (w *wire) gather(b *batch) clock.Time {
 	}
 	next := g.addRequests()
 	g.addAnswers()
-	if b.size == 0 && w.ackDue() && !w.ackLater() {
+	if b.size == 0 && w.ackDue() && !w.ackLater() && !w.ackUnasked() {
 		g.plain(frameAck)
 	}
 	return next

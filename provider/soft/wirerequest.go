@@ -128,6 +128,7 @@ func (g *gathering) countRead(op driver.Op) {
 
 // describe fills in what the first frame of a request says about it.
 func (h *header) describe(r *driver.Request) {
+	h.quiet = r.Flags.Has(driver.Quiet)
 	if r.Op == driver.OpSendImm || r.Op == driver.OpWriteImm {
 		h.imm = r.Imm
 	}
@@ -270,6 +271,12 @@ func (w *wire) ackLater() bool {
 	const turns, requests = 3, 32
 	return w.ackDue() && (w.q.cq.done.count() > 0 || w.q.reaped < w.life.arrived.Load()) && w.out.turns < turns &&
 		w.in.expected-w.out.ack < requests
+}
+
+// ackUnasked reports whether nobody waits for the ack that is due: the requests were Quiet, and the peer's queue has room for
+// more of them. It goes along with whatever is said next.
+func (w *wire) ackUnasked() bool {
+	return int32(w.in.awaited-w.out.ack) <= 0 && w.in.expected-w.out.ack <= uint32(w.depth)/2
 }
 
 // sayLast tells the peer, if that is possible, what of its requests is done.
