@@ -33,6 +33,7 @@ type Links struct {
 	Latency float64 `json:"latency_seconds"` // one way, of a small message
 	Message float64 `json:"message_seconds"` // that a block takes beside its bytes
 	Took    float64 `json:"took_seconds"`    // to measure this; 0: it was known
+	Local   bool    `json:"local,omitempty"` // there are none: all members are on the root's host
 }
 
 // undecided reports whether something is still to be chosen.
@@ -116,17 +117,17 @@ func orElse(said int, some ...int) []int {
 	return some
 }
 
-// blocks are the sizes to choose from: powers of two that cut a message into one to a few thousand blocks.
+// blocks are the sizes to choose from: powers of two, and the largest, that cut a message into one to a few thousand blocks.
 func (j *Job) blocks(most int) (all []int) {
 	const least, mostBlocks = 4 << 10, 1 << 12
 	if most == 0 {
 		most = 64 << 20
 	}
-	for block := min(least, most); block <= most; block *= 2 {
-		if j.Size/uint64(block) <= mostBlocks || 2*block > most {
+	for block := min(least, most); ; block = min(2*block, most) {
+		if j.Size/uint64(block) <= mostBlocks || block == most {
 			all = append(all, block)
 		}
-		if uint64(block) >= j.Size {
+		if uint64(block) >= j.Size || block == most {
 			break
 		}
 	}
@@ -140,38 +141,46 @@ const laneTCP = "tcp"
 const (
 	largeBlock = 1 << 20                 // the best for large messages (RDMC, figure 6)
 	tcpBlock   = 2 << 20                 // over TCP within a host, where the next block often means another process on the core
-	blockTime  = 1400 * time.Microsecond // that a block takes on its link, at most, over TCP
+	pieceBlock = 60 << 10                // that the kernel's TCP still hands on as one piece: 64 KiB, with headers
+	blockTime  = 1400 * time.Microsecond // that a larger block takes on its link, at most, over TCP
 	blockUnit  = 4 << 10
 )
 
 // mostBlock is how large a chosen block may be. On TCP a send that is under way fills a queue in front of the link, and
-// what is behind it in the queue waits: credits, acknowledgements, the block that a peer needs for the next step. On a
-// busy machine, at 200 Mbit/s, 8 members took 1.01 to 1.06 × one copy with two blocks of 32 KiB, 1.3 ms each, under way, and
-// 1.09 to 1.5 × with 64 KiB.
-func mostBlock(lane string, rate float64) int {
-	if lane != laneTCP {
+// what is behind it in the queue waits: credits, acknowledgements, the block that a peer needs for the next step. And of a
+// block that the kernel cuts in two the second piece waits for word of the first: at 200 Mbit/s 16 members took 2.86 s for 64
+// MiB in blocks of 56 KiB, 2.95 with 62 KiB, and 3.95 with 64 KiB. (At 1 Gbit/s 4 members took as long with 60 KiB as with 168.)
+func mostBlock(lane string, l Links) int {
+	switch {
+	case lane != laneTCP:
 		return largeBlock
+	case l.Local:
+		return tcpBlock
 	}
-	return max(int(min(rate/8*blockTime.Seconds(), tcpBlock)), blockUnit) / blockUnit * blockUnit
+	return max(int(min(l.Rate/8*blockTime.Seconds(), tcpBlock)), pieceBlock) / blockUnit * blockUnit
 }
 
-// slowLinks fixes what is best on links so slow that the largest block is less than large, over TCP: just that block, and one
-// stripe. The kernel's queues hide the latency and the hosts' work there. At 200 Mbit/s 8 members took 1.085 × size ÷ rate for 64 MiB with one
-// stripe and 1.108 with two; 16 members took 0.39 s for 8 MiB so, 0.41 with two stripes of 16 KiB, and 0.63 with one of these (medians of four, on a busy
-// machine).
+// slowBlock is what a block costs beside its bytes on slow links: at 200 Mbit/s 16 members took 0.371 s for 8 MiB in blocks of
+// 16 KiB, and 0.360 in blocks of 32 to 60.
+const slowBlock = 30 * time.Microsecond
+
+// slowLinks fixes what is best on links so slow that the largest block is less than large, over TCP: one stripe. The kernel's
+// queues hide the latency and the hosts' work there. At 200 Mbit/s 8 members took 1.085 × size ÷ rate for 64 MiB with one stripe
+// and 1.108 with two (medians of four, on a busy machine).
 func (j *Job) slowLinks(n *tune.Network) {
-	if j.Slow = n.MaxBlock < largeBlock; !j.Slow {
-		return
+	if j.Slow = n.MaxBlock < largeBlock; j.Slow {
+		n.Latency, n.Message = 0, slowBlock
+		stripes := 1
+		if !j.Auto && j.Algorithm.Algorithm == schedule.Chain {
+			stripes = 2 // whose members have one link only to keep busy: 0.37 s instead of 0.72 for 8 MiB in small blocks
+		}
+		j.Stripes = orElse(j.Stripes, stripes)[0]
 	}
-	n.Latency, n.Message = 0, 0
-	j.Stripes = orElse(j.Stripes, 1)[0]
-	whole := (min(j.Size, tcpBlock) + blockUnit - 1) / blockUnit * blockUnit
-	j.Block = orElse(j.Block, min(n.MaxBlock, max(int(whole), blockUnit)))[0]
 }
 
 // decide chooses for links that are joined by a lane.
 func (j *Job) decide(lane string, l Links) (Choice, *Chosen, error) {
-	n := tune.Network{Rate: l.Rate, Latency: duration(l.Latency), Message: duration(l.Message), MaxBlock: mostBlock(lane, l.Rate)}
+	n := tune.Network{Rate: l.Rate, Latency: duration(l.Latency), Message: duration(l.Message), MaxBlock: mostBlock(lane, l)}
 	open := *j
 	open.slowLinks(&n)
 	c, err := open.choose(n)

@@ -178,8 +178,9 @@ func TestSlowLinks(t *testing.T) {
 		links Links
 		want  Choice
 	}{
-		{"tcp", 64 << 20, slow, Choice{Block: 32 << 10, Stripes: 1, Credits: 1, Slow: true}},
+		{"tcp", 64 << 20, slow, Choice{Block: 60 << 10, Stripes: 1, Credits: 1, Slow: true}},
 		{"tcp", 100, slow, Choice{Block: 4 << 10, Stripes: 1, Credits: 1, Slow: true}},
+		{"tcp", 1 << 30, Links{Rate: 5e9, Latency: 20e-6, Message: 8e-6, Local: true}, Choice{Block: 2 << 20, Stripes: 2, Credits: 3}},
 		{"tcp", 1 << 30, Links{Rate: 16e9, Latency: 20e-6, Message: 8e-6}, Choice{Block: 2 << 20, Stripes: 2, Credits: 3}},
 		{"shm", 256 << 20, Links{Rate: 80e9, Latency: 2e-6, Message: 5e-6}, Choice{Block: 1 << 20, Stripes: 2, Credits: 3}},
 	} {

@@ -65,9 +65,9 @@ func TestMostBlock(t *testing.T) {
 		lane string
 		rate float64
 		want int
-	}{{"shm", 1e6, 1 << 20}, {"ibv", 400e9, 1 << 20}, {"tcp", 200e6, 32 << 10}, {"tcp", 180e6, 28 << 10}, {"tcp", 1e9, 168 << 10}, {"tcp", 20e9, 2 << 20},
-		{"tcp", 1e15, 2 << 20}, {"tcp", 1, 4 << 10}} {
-		if got := mostBlock(c.lane, c.rate); got != c.want {
+	}{{"shm", 1e6, 1 << 20}, {"ibv", 400e9, 1 << 20}, {"tcp", 200e6, 60 << 10}, {"tcp", 400e6, 68 << 10}, {"tcp", 1e9, 168 << 10}, {"tcp", 20e9, 2 << 20},
+		{"tcp", 1e15, 2 << 20}, {"tcp", 1, 60 << 10}} {
+		if got := mostBlock(c.lane, Links{Rate: c.rate}); got != c.want {
 			t.Errorf("%s, rate %g: %d, want %d", c.lane, c.rate, got, c.want)
 		}
 	}

@@ -116,11 +116,20 @@ func (g *leading) gather() error {
 // way is a session that leads beyond this host, if there is one.
 func (g *leading) way() *connect.Session {
 	for _, p := range g.peers {
-		if tcp, ok := p.session.LocalAddr().(*net.TCPAddr); ok && !tcp.IP.IsLoopback() {
+		if p.isBeyond() {
 			return p.session
 		}
 	}
 	return g.peers[0].session
+}
+
+// local reports whether all members are on this host.
+func (g *leading) local() bool { return !slices.ContainsFunc(g.peers, (*peer).isBeyond) }
+
+// isBeyond reports whether the way to the member leads beyond this host.
+func (p *peer) isBeyond() bool {
+	tcp, ok := p.session.LocalAddr().(*net.TCPAddr)
+	return ok && !tcp.IP.IsLoopback()
 }
 
 // openLane finds a lane that all members can use, and forms the group there.
@@ -193,6 +202,7 @@ func (g *leading) try() (l Links, err error) {
 		defer func() { err = errors.Join(err, trial.closeDevice()) }()
 		l, failed = trial.measure(g.ctx, g.Job.Rate)
 	}
+	l.Local = g.local()
 	return l, g.agree("tried", failed)
 }
 
