@@ -46,8 +46,9 @@ than one.
 What is not said of --algorithm auto, --block, --stripes and --credits is chosen
 by a cost model: the root and member 1 measure the latency, the cost of a block
 and the rate, unless --rate says it, with at most a sixteenth of the message at
-a time. Over TCP no block is chosen that takes more than 1.4 ms: larger ones
-wait for each other.
+a time. Over TCP between hosts no block is chosen that takes more than 1.4 ms,
+or 60 KiB: larger ones wait for each other. On links where such blocks are less
+than 1 MiB members sleep between them, unless --wait says polling.
 
 Times are by the clock that all members of one host read; across hosts by the
 root's, when a member's report comes.
