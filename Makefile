@@ -83,7 +83,7 @@ bench-waiting: build ## measure what polling, sleeping and chains cost, and reco
 bench-paper: build ## repeat the RDMC paper's experiments in the simulator, and record it (a minute)
 	$(BIN) sim paper all --out bench/results/paper.json
 
-results: ## measure everything that docs/results.md shows, and write it anew (an hour, a quiet machine, root)
+results: ## measure everything for docs/results.md, and write it anew (an hour, a quiet machine, root)
 	-$(MAKE) --no-print-directory bench-paper
 	-$(MAKE) --no-print-directory bench-waiting
 	-$(MAKE) --no-print-directory bench-multicast
