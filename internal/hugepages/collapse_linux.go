@@ -21,8 +21,10 @@ func Collapse() {
 	defer func() { _ = maps.Close() }() // it was only read
 	for lines := bufio.NewScanner(maps); lines.Scan(); {
 		if from, to, ok := parse(lines.Text()); ok {
-			start, length := whole(from, to)
-			_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, start, length, collapse)
+			// One by one: of several, the system gives all up after one that it cannot move, such as one that was never used.
+			for start, length := whole(from, to); length > 0; start, length = start+size, length-size {
+				_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, start, size, collapse)
+			}
 		}
 	}
 }
