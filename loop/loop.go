@@ -90,6 +90,11 @@ type Loop struct {
 	stop    context.CancelFunc // of the goroutine made by Start
 	done    sync.WaitGroup
 	failure atomic.Pointer[error] // of that goroutine; nil while it runs, and if it ended well
+
+	// Where batch, machines and timers begin: a small loop needs no more, and finds it beside it.
+	batchRoom   [8]verbs.Completion
+	machineRoom [2]place
+	timerRoom   [2]timer
 }
 
 // New makes a loop on a completion queue. It fails with ErrArgument if the queue is missing or a number negative, and with
@@ -101,6 +106,8 @@ func New(config Config) (*Loop, error) {
 	l := &Loop{config: config, queue: config.Completions, clock: config.Completions.Device().Clock()}
 	l.now = l.clock.Now()
 	l.mailbox.limit = config.Mailbox
+	l.batch = l.batchRoom[:min(config.Batch, len(l.batchRoom))]
+	l.machines.byOwner, l.timers.heap = l.machineRoom[:1], l.timerRoom[:0]
 	var err error
 	if l.driven, err = l.queue.Attach(l); err != nil {
 		return nil, fmt.Errorf("new loop: %w", err)
@@ -167,9 +174,6 @@ func (l *Loop) turn() (int, error) {
 
 // stepCompletions takes one batch: a busy queue must not keep timers and the mailbox waiting.
 func (l *Loop) stepCompletions() (int, error) {
-	if len(l.batch) == 0 {
-		l.batch = make([]verbs.Completion, min(l.config.Batch, 8))
-	}
 	n, err := l.queue.Poll(l.batch)
 	for i := range l.batch[:n] {
 		if failed := l.step(&l.batch[i]); failed != nil && err == nil {

@@ -105,9 +105,6 @@ func (ms *machines) add(m Machine) (owner uint16, serial uint64, err error) {
 }
 
 func (ms *machines) number() (uint16, error) {
-	if len(ms.byOwner) == 0 {
-		ms.byOwner = make([]place, 1, 4)
-	}
 	if len(ms.byOwner) <= MaxMachines {
 		ms.byOwner = append(ms.byOwner, place{})
 		return uint16(len(ms.byOwner) - 1), nil

@@ -42,7 +42,7 @@ type link struct {
 // Depths of the queue pairs of a link. A word finds a receive always: a peer has at most Credits + 1 credits out that we
 // did not look at, a ping, a pong and a last word.
 const (
-	controlSends = 8 // the last place is for the last word
+	controlSends = 32 // the last place is for the last word; of words, every half of it one is reported
 	moreWords    = 4
 )
 

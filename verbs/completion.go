@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -64,6 +65,20 @@ func (c *CompletionQueue) Device() *Device { return c.device }
 
 // Room is how much of the depth is not reserved yet.
 func (c *CompletionQueue) Room() int { return c.depth - c.reserved }
+
+// Footprint implements driver.Footprint for the loop that runs the queue.
+func (c *CompletionQueue) Footprint(add func(start unsafe.Pointer, size uintptr)) {
+	add(unsafe.Pointer(c), unsafe.Sizeof(*c))
+	add(unsafe.Pointer(&c.device.limits), unsafe.Sizeof(c.device.limits))
+}
+
+// FootprintOf implements driver.Footprint, too.
+func (c *CompletionQueue) FootprintOf(tag Tag) unsafe.Pointer {
+	if slot := token(tag).slot(); slot < uint32(len(c.members)) {
+		return unsafe.Pointer(&c.members[slot])
+	}
+	return nil
+}
 
 // Flush hands everything that is staged on the queue's queue pairs to the NIC, one doorbell for each. It fails as
 // QueuePair.Flush does, with the first failure, after trying all.

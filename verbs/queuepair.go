@@ -3,6 +3,7 @@ package verbs
 import (
 	"fmt"
 	"time"
+	"unsafe"
 
 	"github.com/weft-fabric/weft/verbs/driver"
 )
@@ -44,16 +45,18 @@ type QueuePair struct {
 	phase      phase
 	inStaged   bool // listed in the completion queue's staged
 
-	receives       history
-	requests       history
-	quietRun       int // requests since the last signaled one
-	stagedReceives []driver.Receive
-	stagedRequests []driver.Request
-	pieces         []Span // what the More of staged requests and receives points into
-	domain         *Domain
-	pool           *SharedReceives
-	config         QueueConfig
-	controls       [ControlRoom]control
+	receives                 history
+	requests                 history
+	receiveRoom, requestRoom [4]posted // where the histories begin: idle queue pairs need no more
+	quietRun                 int       // requests since the last signaled one
+	stagedReceives           []driver.Receive
+	stagedRequests           []driver.Request
+	pieces                   []Span         // what the More of staged requests and receives points into
+	limits                   *driver.Limits // the device's
+	domain                   *Domain
+	pool                     *SharedReceives
+	config                   QueueConfig
+	controls                 [ControlRoom]control
 }
 
 // phase is what package verbs must know of the state: which calls it lets through. The provider knows the rest.
@@ -80,14 +83,16 @@ func (d *Domain) NewQueuePair(config QueueConfig) (*QueuePair, error) {
 	if err := config.validate(d); err != nil {
 		return nil, err
 	}
-	q := &QueuePair{domain: d, queue: config.Completions, pool: config.Shared, config: config,
-		requests: newHistory(), receives: newHistory()}
+	q := &QueuePair{domain: d, limits: &d.device.limits, queue: config.Completions, pool: config.Shared, config: config}
+	q.requests, q.receives = newHistory(q.requestRoom[:]), newHistory(q.receiveRoom[:])
 	var err error
 	if q.slot, q.generation, err = q.queue.enrol(member{pair: q}, config.room()); err != nil {
 		return nil, fmt.Errorf("new queue pair: %w", err)
 	}
 	err = d.adopt(&d.pairs, "new queue pair", func() (err error) {
-		q.driver, err = d.driver.NewQueuePair(config.forDriver())
+		inner := config.forDriver()
+		inner.Record = unsafe.Pointer(q)
+		q.driver, err = d.driver.NewQueuePair(inner)
 		return err
 	})
 	if err != nil {

@@ -138,7 +138,7 @@ func (q *QueuePair) check(r *Request) error {
 	if len(r.More) > 0 {
 		bytes = r.Bytes()
 	}
-	limits := &q.domain.device.limits
+	limits := q.limits
 	switch {
 	case !r.Op.IsRequest() || !r.Flags.Valid():
 		return fail(q, ErrArgument, "%v with flags %#x", r.Op, uint8(r.Flags))

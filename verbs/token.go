@@ -49,7 +49,9 @@ type history struct {
 	next  uint32   // sequence of the next to be posted; outstanding are first up to, not including, next
 }
 
-func newHistory() history { return history{first: firstSequence, next: firstSequence} }
+func newHistory(room []posted) history {
+	return history{ring: room, first: firstSequence, next: firstSequence}
+}
 
 func (h *history) outstanding() int { return int(h.next - h.first) }
 

@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/weft-fabric/weft/verbs/driver"
+import (
+	"unsafe"
+
+	"github.com/weft-fabric/weft/verbs/driver"
+)
 
 // account is what a queue pair, or a pool of receives, has in its completion queue. When its owner is closed, package
 // verbs counts on the room that its completions took (driver.QueuePair.Close), so that it is free at once. The
@@ -9,8 +13,9 @@ import "github.com/weft-fabric/weft/verbs/driver"
 //
 // Invariant: completionQueue.void is the sum of queued over the closed accounts, and the oldest item is not void.
 type account struct {
-	queued int32 // completions in items
-	over   bool  // its owner is closed
+	record unsafe.Pointer // what package verbs knows of its owner: see ahead.go
+	queued int32          // completions in items
+	over   bool           // its owner is closed
 }
 
 // isVoid reports whether nobody is to see the completion any more.

@@ -109,8 +109,13 @@ func (f *Fabric) release(i uint32) {
 		f.payloads.give(r.payload)
 	}
 	f.requests.give(i)
-	f.pairs[r.pair].unpin()
-	if r.to != 0 {
+	q := f.pairs[r.pair]
+	switch {
+	case r.to == 0:
+	case q.state == driver.Ready && q.epoch == r.epoch:
+		q.abroad--
+	default:
 		f.pairs[r.to].unpin()
 	}
+	q.unpin()
 }

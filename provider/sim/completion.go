@@ -22,8 +22,11 @@ type completionQueue struct {
 	fabric  *Fabric
 	node    *node
 	device  *Device
-	index   uint32 // its slot in Fabric.queues
-	place   int32  // in Device.queues, while open
+	index   uint32        // its slot in Fabric.queues
+	home    uint32        // its node's index
+	wake    time.Duration // of the node's configuration
+	spin    clock.Time
+	place   int32 // in Device.queues, while open
 	depth   int
 	users   int // open queue pairs that complete here
 	closed  bool
@@ -43,6 +46,15 @@ type completionQueue struct {
 	// front of it: so a deadline far away is planned once, however many turns there are before it.
 	turns []clock.Time
 	gen   uint32 // of the events; it tells the queues apart that have the slot one after the other
+
+	// Where turns and items begin: most queues need no more, and find it beside them.
+	turnRoom [4]clock.Time
+	itemRoom [4]stamped
+
+	footprint driver.Footprint // the runner, if it says what it touches
+	areas     [8]area          // what the runner's turns touch: see ahead.go
+	areaCount int
+	turnCount uint32
 }
 
 // NewCompletionQueue makes a queue for depth completions.
@@ -53,7 +65,9 @@ func (d *Device) NewCompletionQueue(depth int) (driver.CompletionQueue, error) {
 	if depth < 1 || depth > maxCompletion {
 		return nil, fmt.Errorf("sim: completion queue of %s: depth %d is not in 1 … %d", d.node.name, depth, maxCompletion)
 	}
-	c := &completionQueue{fabric: d.fabric, node: d.node, device: d, depth: depth}
+	c := &completionQueue{fabric: d.fabric, node: d.node, device: d, depth: depth, home: d.node.index, wake: d.node.config.Wake,
+		spin: clock.Time(d.node.config.Spin)}
+	c.turns, c.items.items = c.turnRoom[:0], c.itemRoom[:]
 	d.fabric.enterQueue(c)
 	c.place = int32(len(d.queues))
 	d.queues = append(d.queues, c)
@@ -77,6 +91,8 @@ func (c *completionQueue) Poll(into []driver.Completion) (int, error) {
 // usable says why the queue cannot be used, if it cannot. An overrun is for ever: a completion may be missing.
 func (c *completionQueue) usable() error {
 	switch {
+	case !c.closed && !c.overran:
+		return nil
 	case c.device.dead:
 		return c.device.crashed()
 	case c.closed:
@@ -130,7 +146,7 @@ func (c *completionQueue) push(done driver.Completion, owner *account) {
 		return
 	}
 	f := c.fabric
-	f.trace(c.node, Event{Kind: Completed, Tag: done.Tag, Queue: done.Queue, Bytes: done.Bytes, Op: done.Op,
+	f.traceOf(Event{Kind: Completed, Node: c.home, Tag: done.Tag, Queue: done.Queue, Bytes: done.Bytes, Op: done.Op,
 		Status: done.Status})
 	c.overran = c.overran || int(c.items.count)-c.void == c.depth
 	at := f.after(f.delay.progress)

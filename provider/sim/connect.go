@@ -144,7 +144,7 @@ func (q *queuePair) tryConnect() {
 // that is not yet Ready.
 func (q *queuePair) becomeReady(peer *queuePair) {
 	f := q.fabric
-	q.state, q.peer, q.peerEpoch = driver.Ready, peer, peer.epoch
+	q.state, q.peer, q.to, q.peerEpoch = driver.Ready, peer, peer.index, peer.epoch
 	peer.pins++ // until leave
 	q.flow = f.network.newFlow(q.index, f.path(q.node, peer.node))
 	q.arrival, q.answering, q.goneHeld = f.now, f.now, false
@@ -198,6 +198,10 @@ func (q *queuePair) stepSilence(gen uint32) bool {
 func (q *queuePair) leave() {
 	f := q.fabric
 	q.pumpAt = clock.Never
+	// While Ready one pin on the peer stands for all requests, so that sending does not touch the peer. Those that are still
+	// on their way need their own from now on: see release.
+	q.peer.pins += q.abroad
+	q.abroad = 0
 	for _, l := range []*list{&q.out, &q.held, &q.inbound} {
 		for l.head != 0 {
 			f.lose(l.pop(f))

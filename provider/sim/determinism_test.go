@@ -10,7 +10,10 @@ import (
 
 // chaos is a short life with a bit of everything, and its trace.
 func chaos(t testing.TB, seed uint64) (hash, events uint64) {
-	f := newFabric(t, Config{Seed: seed, Racks: 2, Uplink: 50e9})
+	return chaosOn(t, newFabric(t, Config{Seed: seed, Racks: 2, Uplink: 50e9}))
+}
+
+func chaosOn(t testing.TB, f *Fabric) (hash, events uint64) {
 	var hosts []*host
 	var pairs []*queuePair
 	for i, name := range []string{"a", "b", "c", "d"} {

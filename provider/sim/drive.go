@@ -36,9 +36,8 @@ func (c *completionQueue) want(t clock.Time) {
 	}
 	if c.runner != nil {
 		t = max(t, c.busy, c.paused)
-		config := &c.node.config
-		if config.Wake > 0 && t-c.lastTurn > clock.Time(config.Spin) {
-			t = t.Add(config.Wake)
+		if c.wake > 0 && t-c.lastTurn > c.spin {
+			t = t.Add(c.wake)
 		}
 	}
 	if n := len(c.turns); n > 0 && c.turns[n-1] <= t {
@@ -89,6 +88,9 @@ func (c *completionQueue) due() bool {
 // own turn does not: it is how the loop learns of the crash.
 func (c *completionQueue) turn() {
 	f := c.fabric
+	if f.ahead {
+		c.learnAreas()
+	}
 	c.woken.Store(false)
 	c.touched = false
 	if _, err := c.runner.Turn(); err != nil && !c.device.dead && f.err == nil {

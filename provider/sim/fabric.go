@@ -36,6 +36,7 @@ type Fabric struct {
 	hash   uint64
 	err    error // the first error of a turn; nothing happens after it
 	inside bool  // an event is being carried out
+	ahead  bool  // it is large: see ahead.go
 
 	// Two queues make one order: number runs through both. The ends of flows' messages stand in network.finish, because
 	// they move when shares change; everything else stands in events, where nothing moves.
@@ -216,6 +217,9 @@ func (f *Fabric) step(until clock.Time) bool {
 			f.finished(e.index)
 		} else {
 			f.events.pop()
+			if f.ahead {
+				f.lookAhead()
+			}
 			did = f.handle(&e)
 		}
 		f.inside = false

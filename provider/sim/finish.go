@@ -5,13 +5,14 @@ import "github.com/weft-fabric/weft/clock"
 // finishQueue holds when each active flow will have sent its message. Shares change often, and a large message would
 // leave a void event behind for every change; so this heap knows where each flow stands and moves it.
 //
-// Invariant: flow.heap is 1 + the place of the flow's entry, or 0 if it has none.
+// Invariant: network.places has 1 + the place of each flow's entry, or 0 if it has none. It stands apart from the flows: to move
+// an entry down the heap touches many of them.
 type finishQueue []event
 
 // set puts a flow at its new time.
 func (q *finishQueue) set(n *network, id uint32, at clock.Time, order uint64) {
 	e := event{at: at, order: order, index: id}
-	i := n.flows.at(id).heap - 1
+	i := n.placeOf(id)
 	if i < 0 {
 		*q = append(*q, e)
 		q.rise(n, len(*q)-1, e)
@@ -26,11 +27,11 @@ func (q *finishQueue) set(n *network, id uint32, at clock.Time, order uint64) {
 
 // remove takes a flow out, if it is in.
 func (q *finishQueue) remove(n *network, id uint32) {
-	i := n.flows.at(id).heap - 1
+	i := n.placeOf(id)
 	if i < 0 {
 		return
 	}
-	n.flows.at(id).heap = 0
+	n.places[id] = 0
 	last := len(*q) - 1
 	e := (*q)[last]
 	*q = (*q)[:last]
@@ -47,7 +48,7 @@ func (q *finishQueue) remove(n *network, id uint32) {
 // put places an entry and tells its flow where it stands.
 func (q finishQueue) put(n *network, i int, e event) {
 	q[i] = e
-	n.flows.at(e.index).heap = i + 1
+	n.places[e.index] = int32(i + 1)
 }
 
 // rise puts e at i or above.
@@ -70,4 +71,12 @@ func (q finishQueue) sink(n *network, i int, e event) {
 		i = c
 	}
 	q.put(n, i, e)
+}
+
+// placeOf is where a flow's entry stands, or -1.
+func (n *network) placeOf(id uint32) int {
+	if int(id) >= len(n.places) {
+		n.places = append(n.places, make([]int32, int(id)+1-len(n.places))...)
+	}
+	return int(n.places[id]) - 1
 }

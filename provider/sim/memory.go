@@ -136,17 +136,25 @@ func (m *memory) Close() error {
 }
 
 // local finds the memory of a span that is not empty, and the offset in it.
-func (d *Domain) local(s driver.Span) (*memory, uint64, bool) {
-	slot := int(s.Key >> 16)
-	if slot >= len(d.device.memories) {
-		return nil, 0, false
-	}
-	m := d.device.memories[slot]
-	if m == nil || m.region.LocalKey != s.Key || m.domain != d {
-		return nil, 0, false
+func (q *queuePair) local(s driver.Span) (*memory, uint64, bool) {
+	m := q.recent
+	if m == nil || m.region.LocalKey != s.Key || m.closed {
+		if m = q.device.memory(s.Key); m == nil || m.domain != q.domain {
+			return nil, 0, false
+		}
+		q.recent = m
 	}
 	offset := s.Address - m.region.Address
 	return m, offset, m.holds(offset, uint64(s.Length))
+}
+
+// memory finds the open memory with a local key, or nil.
+func (d *Device) memory(key uint32) *memory {
+	slot := int(key >> 16)
+	if slot >= len(d.memories) || d.memories[slot] == nil || d.memories[slot].region.LocalKey != key {
+		return nil
+	}
+	return d.memories[slot]
 }
 
 // remote finds the memory behind a capability, if it reaches n bytes and the memory's gate lets the operation in.

@@ -26,7 +26,6 @@ type flow struct {
 	done  float64    // of them, those sent by since
 	since clock.Time // when done was true
 
-	heap   int     // 1 + its place in finish; 0: not there
 	next   float64 // scratch of reshare: the new rate, or negative while it is open
 	marked uint64  // scratch of reshare: the round in which it was opened
 }
@@ -49,6 +48,7 @@ type network struct {
 	flows     slab[flow]
 	resources []resource
 	finish    finishQueue
+	places    []int32       // of flows in finish
 	dirty     []uint32      // resources
 	order     func() uint64 // numbers events, across this and the fabric's queue
 	round     uint64

@@ -68,6 +68,7 @@ func (f *Fabric) NewDevice(config NodeConfig) (*Device, error) {
 	n.tx = f.network.addResource(n.capacity())
 	n.rx = f.network.addResource(n.capacity())
 	f.nodes = append(f.nodes, n)
+	f.ahead = f.ahead || len(f.nodes) >= manyNodes
 	f.names[n.name] = n
 	return f.start(n), nil
 }

@@ -97,33 +97,33 @@ func (f *Fabric) span(s *spans, i int) (driver.Span, bool) {
 }
 
 // covers reports whether every span lies in memory of the domain.
-func (d *Domain) covers(s *spans) bool {
+func (q *queuePair) covers(s *spans) bool {
 	for i := 0; ; i++ {
-		part, ok := d.device.fabric.span(s, i)
+		part, ok := q.fabric.span(s, i)
 		if !ok {
 			return true
 		}
 		if part.Length == 0 {
 			continue
 		}
-		if _, _, ok := d.local(part); !ok {
+		if _, _, ok := q.local(part); !ok {
 			return false
 		}
 	}
 }
 
 // gather takes a message out of local memory. It reports whether all of it was the domain's.
-func (d *Domain) gather(p *payload, s *spans) bool {
+func (q *queuePair) gather(p *payload, s *spans) bool {
 	p.reset()
 	for i := 0; ; i++ {
-		part, ok := d.device.fabric.span(s, i)
+		part, ok := q.fabric.span(s, i)
 		if !ok {
 			return true
 		}
 		if part.Length == 0 {
 			continue
 		}
-		m, offset, ok := d.local(part)
+		m, offset, ok := q.local(part)
 		if !ok {
 			return false
 		}
@@ -133,20 +133,20 @@ func (d *Domain) gather(p *payload, s *spans) bool {
 
 // scatter puts a message of n bytes, which fits, into local memory. Nothing is written unless all of it is the
 // domain's.
-func (d *Domain) scatter(p *payload, s *spans, n uint64) bool {
-	if !d.covers(s) {
+func (q *queuePair) scatter(p *payload, s *spans, n uint64) bool {
+	if !q.covers(s) {
 		return false
 	}
 	c := cursor{from: p}
 	for i := 0; n > 0; i++ {
-		part, ok := d.device.fabric.span(s, i)
+		part, ok := q.fabric.span(s, i)
 		if !ok {
 			return false
 		}
 		if part.Length == 0 {
 			continue
 		}
-		m, offset, _ := d.local(part)
+		m, offset, _ := q.local(part)
 		size := min(n, uint64(part.Length))
 		m.write(&c, offset, size)
 		n -= size

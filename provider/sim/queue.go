@@ -69,6 +69,7 @@ type queue struct {
 	slots  [slotCount][]event
 	filled [slotCount / 64]uint64 // the slots that are not empty
 	spare  [][]event              // for slots: memory that no event is in
+	dealt  []event                // for sort: memory that no event is in
 	far    heap
 }
 
@@ -138,9 +139,38 @@ func (q *queue) turn(last clock.Time) bool {
 		q.filled[i/64] &^= 1 << (i % 64)
 	}
 	q.fetch()
-	slices.SortFunc(q.due, compare)
+	q.sort()
 	return len(q.due) > 0
 }
+
+// few is up to how many events a comparing sort is faster.
+const few = 16
+
+// sort puts due in order. Events of one moment are in order already: they entered their slot as they were planned, and those
+// from far before all others. So they only have to be dealt out by moment.
+func (q *queue) sort() {
+	if len(q.due) <= few {
+		slices.SortFunc(q.due, compare)
+		return
+	}
+	var ends [1 << slotBits]int
+	for i := range q.due {
+		ends[q.due[i].moment()]++
+	}
+	for i := range len(ends) - 1 {
+		ends[i+1] += ends[i]
+	}
+	sorted := slices.Grow(q.dealt[:0], len(q.due))[:len(q.due)]
+	for i := len(q.due) - 1; i >= 0; i-- {
+		m := q.due[i].moment()
+		ends[m]--
+		sorted[ends[m]] = q.due[i]
+	}
+	q.due, q.dealt = sorted, q.due
+}
+
+// moment is when in its slot an event is.
+func (e *event) moment() int { return int(e.at & (1<<slotBits - 1)) }
 
 // following is the first slot after now that has events.
 func (q *queue) following() clock.Time {

@@ -44,7 +44,7 @@ func TestQueueOrder(t *testing.T) {
 
 // left is how many events a queue holds, and room for how many it has.
 func (q *queue) left() (count, room int) {
-	count, room = len(q.due)-q.next+len(q.fresh)+len(q.far), cap(q.due)+cap(q.fresh)+cap(q.far)
+	count, room = len(q.due)-q.next+len(q.fresh)+len(q.far), cap(q.due)+cap(q.dealt)+cap(q.fresh)+cap(q.far)
 	for _, list := range append(q.spare, q.slots[:]...) {
 		count, room = count+len(list), room+cap(list)
 	}
@@ -84,7 +84,7 @@ func TestFinishQueueOrder(t *testing.T) {
 				t.Fatalf("%d entries for %d flows", len(n.finish), len(times))
 			}
 			for id, e := range times {
-				place := n.flows.at(id).heap - 1
+				place := int(n.places[id]) - 1
 				above := &n.finish[max(place-1, 0)/4]
 				if n.finish[place] != e || e.before(above) {
 					t.Fatalf("flow %d stands at %d as %+v, want %+v, behind %+v", id, place, n.finish[place], e, *above)

@@ -18,13 +18,13 @@ import (
 type queuePair struct {
 	// Whatever happens.
 	fabric *Fabric
-	node   *node
-	domain *Domain
+	recent *memory // the one that its messages came from, or went to, last
 	queue  *completionQueue
 	index  uint32 // its slot in Fabric.pairs
 	pins   int32  // what names the slot: the program until Close, the peer while Ready, requests, and planned events
 	number uint32 // in the device, from 1, and never the same again
 	epoch  uint32 // of its address; a connection is one pair of epochs
+	place  uint32 // its node's index
 
 	state    driver.State
 	access   driver.Access
@@ -39,15 +39,15 @@ type queuePair struct {
 	// Sending. Requests in posting order are linked through request.next: head is the oldest that has not completed, start
 	// the first that has not started.
 	head, tail, start uint32
-	reads             int32      // Reads and atomics that have started and not taken effect
 	out               list       // messages that wait for the flow, the first one perhaps moving: requests, and answers to Reads
 	flow              uint32     // in network.flows; 0: not connected
 	pumpGen           uint32     // of the events that look at out
+	to                uint32     // the peer's slot
 	pumpAt            clock.Time // when the next one will; Never: none planned
 	arrival           clock.Time // of the latest message to the peer: messages do not overtake
-	peer              *queuePair // from Ready until the next Reset
+	node              *node
 	peerEpoch         uint32
-	silence           uint32 // generation of the events that report a silent peer
+	abroad            int32 // requests that name the peer, while Ready: see leave
 
 	// Receiving.
 	receives  ring[receive]
@@ -59,10 +59,14 @@ type queuePair struct {
 	// What only some have.
 	shared       *sharedReceives // nil: receives of its own
 	chained      []*queuePair    // whose next request waits for arrived: those whose waitsFor is this one
-	waitsFor     *queuePair      // the one on which the request start waits for a message
-	awaited      int32           // requests of the device that wait for arrived and have not started
-	patience     uint32          // generation of the events that end the wait of inbound
-	held         list            // messages of this end that a partition stopped
+	peer         *queuePair      // from Ready until the next Reset
+	domain       *Domain
+	reads        int32      // Reads and atomics that have started and not taken effect
+	silence      uint32     // generation of the events that report a silent peer
+	waitsFor     *queuePair // the one on which the request start waits for a message
+	awaited      int32      // requests of the device that wait for arrived and have not started
+	patience     uint32     // generation of the events that end the wait of inbound
+	held         list       // messages of this end that a partition stopped
 	device       *Device
 	connecting   connecting
 	receiverWait time.Duration
@@ -79,8 +83,8 @@ func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 			len(device.pairs), maxQueuePairs, device.numbers, uint32(math.MaxUint32), driver.ErrLimit)
 	}
 	q := &queuePair{
-		fabric: device.fabric, node: device.node, device: device, domain: d, queue: config.Completions.(*completionQueue), access: config.Access,
-		receiverWait: config.ReceiverWait,
+		fabric: device.fabric, node: device.node, place: device.node.index, device: device, domain: d, queue: config.Completions.(*completionQueue), access: config.Access,
+		receiverWait: config.ReceiverWait, account: account{record: config.Record},
 	}
 	q.shared, _ = config.Shared.(*sharedReceives) // nil stays nil
 	device.fabric.enterPair(q)
@@ -104,13 +108,13 @@ func (q *queuePair) State() driver.State { return q.state }
 
 // usable says why the queue pair cannot be used, if it cannot.
 func (q *queuePair) usable() error {
-	if q.device.dead {
+	switch {
+	case q.state != driver.Closed:
+		return nil
+	case q.device.dead:
 		return q.device.crashed()
 	}
-	if q.state == driver.Closed {
-		return fmt.Errorf("sim: %s is %w", q.name(), driver.ErrClosed)
-	}
-	return nil
+	return fmt.Errorf("sim: %s is %w", q.name(), driver.ErrClosed)
 }
 
 // name names the queue pair in errors.

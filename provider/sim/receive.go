@@ -20,7 +20,7 @@ func (q *queuePair) PostReceive(list []driver.Receive) (int, error) {
 	}
 	for i := range list {
 		r := &list[i]
-		q.device.tracePosted(r.Tag, q.number)
+		q.fabric.tracePosted(q.place, r.Tag, q.number)
 		if q.state == driver.Error {
 			q.tell(driver.Completion{Tag: r.Tag, Queue: q.number, Op: driver.OpReceive, Status: driver.Flushed})
 			continue
@@ -32,8 +32,8 @@ func (q *queuePair) PostReceive(list []driver.Receive) (int, error) {
 }
 
 // tracePosted reports a posted receive; of queue 0, a shared one.
-func (d *Device) tracePosted(tag driver.Tag, queue uint32) {
-	d.fabric.trace(d.node, Event{Kind: Posted, Tag: tag, Queue: queue, Op: driver.OpReceive})
+func (f *Fabric) tracePosted(node uint32, tag driver.Tag, queue uint32) {
+	f.traceOf(Event{Kind: Posted, Node: node, Tag: tag, Queue: queue, Op: driver.OpReceive})
 }
 
 // hasReceive reports whether a message could be taken now.
@@ -101,7 +101,7 @@ func (s *sharedReceives) PostReceive(list []driver.Receive) (int, error) {
 	device := s.domain.device
 	for i := range list {
 		r := &list[i]
-		device.tracePosted(r.Tag, 0)
+		device.fabric.tracePosted(device.node.index, r.Tag, 0)
 		s.items.push(receive{r.Tag, device.fabric.keepSpans(r.Span, r.More), r.Bytes()})
 	}
 	s.drainLater()

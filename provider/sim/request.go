@@ -40,7 +40,8 @@ type request struct {
 	pair          uint32     // the requester
 	node          uint32     // the requester's, for the trace
 	number        uint32     // the requester's, for the trace
-	to            uint32     // the responder, since it has started
+	epoch         uint32     // of the requester, since it has started
+	to            uint32     // the responder, since then
 	toEpoch       uint32     // of the responder: a later connection is another one
 	next          uint32     // in posting order
 	link          uint32     // in the list in which it stands
@@ -84,7 +85,7 @@ func (q *queuePair) post(from *driver.Request, ready clock.Time) {
 	r := f.requests.at(i)
 	*r = request{
 		tag: from.Tag, remote: from.Remote, compare: from.Compare, swap: from.Swap, after: from.After,
-		local: f.keepSpans(from.Span, from.More), ready: ready, pair: q.index, node: q.node.index, number: q.number,
+		local: f.keepSpans(from.Span, from.More), ready: ready, pair: q.index, node: q.place, number: q.number,
 		bytes: uint32(from.Bytes()), imm: from.Imm, op: from.Op, flags: from.Flags,
 	}
 	q.pins++
@@ -95,7 +96,7 @@ func (q *queuePair) post(from *driver.Request, ready clock.Time) {
 	}
 	if r.flags.Has(driver.Inline) && r.bytes > 0 {
 		r.payload = f.payloads.take()
-		if !q.domain.gather(f.payloads.at(r.payload), &r.local) {
+		if !q.gather(f.payloads.at(r.payload), &r.local) {
 			r.status = driver.LocalProtection // found when it starts, so that those before it complete first
 		}
 	}
@@ -137,7 +138,7 @@ func (q *queuePair) startRequests() {
 			break
 		}
 		q.start = r.next
-		if r.status == driver.OK && !r.flags.Has(driver.Inline) && !q.domain.covers(&r.local) {
+		if r.status == driver.OK && !r.flags.Has(driver.Inline) && !q.covers(&r.local) {
 			r.status = driver.LocalProtection
 		}
 		if r.status != driver.OK {
@@ -147,8 +148,8 @@ func (q *queuePair) startRequests() {
 		if r.asks() {
 			q.reads++
 		}
-		r.stage, r.to, r.toEpoch = outbound, q.peer.index, q.peerEpoch
-		q.peer.pins++
+		r.stage, r.epoch, r.to, r.toEpoch = outbound, q.epoch, q.to, q.peerEpoch
+		q.abroad++
 		q.out.push(f, i)
 	}
 	q.pump()

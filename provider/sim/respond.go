@@ -104,7 +104,7 @@ func (q *queuePair) landSend(i uint32, r *request) {
 	switch {
 	case uint64(r.bytes) > got.bytes:
 		status = driver.LocalLength
-	case r.bytes > 0 && !q.domain.scatter(f.payloads.at(r.payload), &got.spans, uint64(r.bytes)):
+	case r.bytes > 0 && !q.scatter(f.payloads.at(r.payload), &got.spans, uint64(r.bytes)):
 		status = driver.LocalProtection
 	}
 	f.dropSpans(got.spans)

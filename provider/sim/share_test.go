@@ -124,7 +124,7 @@ func compareShares(t *rapid.T, n *network, flows []uint32, capacity []float64) {
 		if math.Abs(f.rate-want) > 1e-9*want {
 			t.Fatalf("flow %d over %v has %v, want %v", active[i], paths[i], f.rate, want)
 		}
-		if e := n.finish[f.heap-1]; e.index != active[i] || e.at < f.since {
+		if e := n.finish[n.placeOf(active[i])]; e.index != active[i] || e.at < f.since {
 			t.Fatalf("flow %d is planned as %+v", active[i], e)
 		}
 	}

@@ -32,6 +32,7 @@ func newStorm(t *testing.T, seed uint64) *storm {
 	costs.Access, costs.Reset = 1000, 2000
 	s.fabric = newFabric(t, Config{Seed: seed, Costs: &costs, Jitter: 3, Racks: 2, Uplink: 60e9,
 		PeerTimeout: 50 * time.Microsecond})
+	s.fabric.ahead = seed%2 == 1
 	for i := range 3 {
 		s.hosts = append(s.hosts, newHost(t, s.fabric, NodeConfig{Name: fmt.Sprint("n", i), Rack: i % 2}))
 	}

@@ -33,6 +33,7 @@ package driver
 
 import (
 	"time"
+	"unsafe"
 
 	"github.com/weft-fabric/weft/clock"
 )
@@ -175,6 +176,15 @@ type Runner interface {
 	Next() clock.Time
 	// Scans says whether the runner looks for words that peers write without notice.
 	Scans() bool
+}
+
+// Footprint is a Runner that can say what memory its turns touch: a provider that drives thousands has it fetched in
+// time. What it names need not be complete.
+type Footprint interface {
+	// Footprint names what every turn touches.
+	Footprint(add func(start unsafe.Pointer, size uintptr))
+	// FootprintOf names what leads from a completion to its queue pair.
+	FootprintOf(tag Tag) unsafe.Pointer
 }
 
 // SharedReceiver is a Domain that offers receives shared by several queue pairs (InfiniBand: SRQ).

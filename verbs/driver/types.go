@@ -3,6 +3,7 @@ package driver
 import (
 	"fmt"
 	"time"
+	"unsafe"
 )
 
 // Tag is a program's name for one posted operation (InfiniBand: wr_id).
@@ -145,8 +146,9 @@ type QueueConfig struct {
 	ReceiveDepth int
 	MaxSpans     int
 	MaxInline    int
-	Access       Access        // what the peer may do through this queue pair
-	ReceiverWait time.Duration // how long a Send or WriteImm waits for a receive at the peer
+	Access       Access         // what the peer may do through this queue pair
+	ReceiverWait time.Duration  // how long a Send or WriteImm waits for a receive at the peer
+	Record       unsafe.Pointer // package verbs' own record of the queue pair, which every completion touches: see Footprint
 }
 
 // SharedConfig describes shared receives to a provider.
