@@ -23,6 +23,9 @@ const lookEvery = 1 << 14
 // manyNodes is from how many on a simulation is slow because of where its memory lies: each has some 50 KiB.
 const manyNodes = 1000
 
+// settled is how many events it takes until all nodes of a large simulation have used all their links.
+const settled = 200 * lookEvery
+
 // simulation is a group in one process, in virtual time.
 type simulation struct {
 	ctx      context.Context
@@ -193,6 +196,9 @@ func (s *simulation) runUntil(done func() bool) error {
 func (s *simulation) look() bool {
 	if s.events++; s.events%lookEvery != 0 {
 		return false
+	}
+	if s.events == settled && len(s.nodes) >= manyNodes {
+		hugepages.Collapse() // what was made by first uses, too
 	}
 	s.advance.Store(int64(s.nodes[0].advance(multicast)))
 	s.memory = max(s.memory, usedMemory())
