@@ -42,7 +42,7 @@ type link struct {
 // Depths of the queue pairs of a link. A word finds a receive always: a peer has at most Credits + 1 credits out that we
 // did not look at, a ping, a pong and a last word.
 const (
-	controlSends = 32 // the last place is for the last word; of words, every half of it one is reported
+	controlSends = 32 // of words, package verbs has every sixteenth reported; the last place is for the last word
 	moreWords    = 4
 )
 

@@ -62,7 +62,7 @@ func (b *bench) linkStep(receivers int) planned {
 // What a step is thought to take: many short runs, and rounds of eight, each with its start.
 const (
 	probeTime = 150 * time.Second
-	startTime = 3 * time.Second
+	startTime = 1500 * time.Millisecond // most take less, udpcast and BitTorrent more
 )
 
 func roundTime(bytes int) time.Duration {

@@ -175,15 +175,25 @@ func (c *completionQueue) askForOwner() {
 func (c *completionQueue) learnAreas() {
 	const seldom = 1024
 	c.turnCount++
-	c.footprint, _ = c.runner.(driver.Footprint)
-	if c.footprint == nil || bits.OnesCount32(c.turnCount) != 1 && c.turnCount%seldom != 0 {
+	if bits.OnesCount32(c.turnCount) != 1 && c.turnCount%seldom != 0 {
 		return
 	}
-	c.areaCount = 0
-	c.footprint.Footprint(func(start unsafe.Pointer, size uintptr) {
+	c.forgetAreas()
+	runner, ok := c.runner.(driver.Footprint)
+	if !ok {
+		return
+	}
+	c.footprint = runner
+	runner.Footprint(func(start unsafe.Pointer, size uintptr) {
 		if c.areaCount < len(c.areas) {
 			c.areas[c.areaCount] = area{start, size}
 			c.areaCount++
 		}
 	})
+}
+
+// forgetAreas lets go of what a runner has named.
+func (c *completionQueue) forgetAreas() {
+	clear(c.areas[:c.areaCount])
+	c.footprint, c.areaCount = nil, 0
 }

@@ -9,7 +9,8 @@ import (
 
 // Drive makes the fabric call runner whenever there is something to do.
 func (c *completionQueue) Drive(runner driver.Runner) {
-	c.runner = runner
+	c.runner, c.turnCount = runner, 0
+	c.forgetAreas()
 	if runner == nil || c.closed {
 		c.wantFront() // without the time that a driven loop needs to wake up
 		return

@@ -24,7 +24,7 @@ type queuePair struct {
 	pins   int32  // what names the slot: the program until Close, the peer while Ready, requests, and planned events
 	number uint32 // in the device, from 1, and never the same again
 	epoch  uint32 // of its address; a connection is one pair of epochs
-	place  uint32 // its node's index
+	home   uint32 // its node's index
 
 	state    driver.State
 	access   driver.Access
@@ -83,8 +83,9 @@ func (d *Domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 			len(device.pairs), maxQueuePairs, device.numbers, uint32(math.MaxUint32), driver.ErrLimit)
 	}
 	q := &queuePair{
-		fabric: device.fabric, node: device.node, place: device.node.index, device: device, domain: d, queue: config.Completions.(*completionQueue), access: config.Access,
-		receiverWait: config.ReceiverWait, account: account{record: config.Record},
+		fabric: device.fabric, node: device.node, home: device.node.index, device: device, domain: d,
+		queue: config.Completions.(*completionQueue), access: config.Access, receiverWait: config.ReceiverWait,
+		account: account{record: config.Record},
 	}
 	q.shared, _ = config.Shared.(*sharedReceives) // nil stays nil
 	device.fabric.enterPair(q)

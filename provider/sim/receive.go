@@ -20,7 +20,7 @@ func (q *queuePair) PostReceive(list []driver.Receive) (int, error) {
 	}
 	for i := range list {
 		r := &list[i]
-		q.fabric.tracePosted(q.place, r.Tag, q.number)
+		q.fabric.tracePosted(q.home, r.Tag, q.number)
 		if q.state == driver.Error {
 			q.tell(driver.Completion{Tag: r.Tag, Queue: q.number, Op: driver.OpReceive, Status: driver.Flushed})
 			continue

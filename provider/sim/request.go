@@ -85,7 +85,7 @@ func (q *queuePair) post(from *driver.Request, ready clock.Time) {
 	r := f.requests.at(i)
 	*r = request{
 		tag: from.Tag, remote: from.Remote, compare: from.Compare, swap: from.Swap, after: from.After,
-		local: f.keepSpans(from.Span, from.More), ready: ready, pair: q.index, node: q.place, number: q.number,
+		local: f.keepSpans(from.Span, from.More), ready: ready, pair: q.index, node: q.home, number: q.number,
 		bytes: uint32(from.Bytes()), imm: from.Imm, op: from.Op, flags: from.Flags,
 	}
 	q.pins++
