@@ -106,7 +106,10 @@ func (ms *machines) add(m Machine) (owner uint16, serial uint64, err error) {
 
 func (ms *machines) number() (uint16, error) {
 	if len(ms.byOwner) <= MaxMachines {
-		ms.byOwner = append(ms.byOwner, place{})
+		old := ms.byOwner
+		if ms.byOwner = append(old, place{}); cap(ms.byOwner) != cap(old) {
+			clear(old) // the loop's own room stays, and must not keep a machine that leaves
+		}
 		return uint16(len(ms.byOwner) - 1), nil
 	}
 	if len(ms.vacant) == 0 {

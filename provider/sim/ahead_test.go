@@ -54,13 +54,14 @@ func TestFootprintIsLearnt(t *testing.T) {
 	}
 }
 
-// A Quiet request that ends well is over when it lands: its answer is no event, and nothing of it is left.
-func TestQuietRequestsEndWhenTheyLand(t *testing.T) {
+// A Quiet word that ends well is over when it lands: its answer is no event, and nothing of it is left.
+func TestQuietWordsEndWhenTheyLand(t *testing.T) {
 	events := func(flags driver.Flags) uint64 {
-		f, a, b, qa, _ := couple(t, Config{})
+		f, a, b, qa, qb := couple(t, Config{})
 		before := f.Events()
 		qa.must(t, driver.Request{Op: driver.OpRead, Span: a.span(0, 8), Remote: b.remote(0, 8)}) // what is before it comes first
-		qa.must(t, driver.Request{Op: driver.OpWrite, Span: a.span(0, 8), Remote: b.remote(0, 8), Flags: flags})
+		qb.mustReceive(t, driver.Receive{})
+		qa.must(t, driver.Request{Op: driver.OpSendImm, Flags: flags})
 		must(t, f.Run(clock.Time(1_000_000)))
 		if got := len(a.poll()); got != 2 && flags == 0 || got != 1 && flags != 0 {
 			t.Errorf("with flags %v %d requests completed", flags, got)
@@ -70,8 +71,7 @@ func TestQuietRequestsEndWhenTheyLand(t *testing.T) {
 		}
 		return f.Events() - before
 	}
-	// There is neither the answer nor a turn to see its completion.
-	if loud, quiet := events(0), events(driver.Quiet); quiet != loud-2 {
+	if loud, quiet := events(0), events(driver.Quiet); quiet != loud-1 {
 		t.Errorf("%d events with an answer, %d without", loud, quiet)
 	}
 }

@@ -136,6 +136,7 @@ func (d *Device) removeQueue(c *completionQueue) {
 // drop ends the queue, by Close or by a crash. Its slot is free at once.
 func (c *completionQueue) drop() {
 	c.closed, c.runner, c.items, c.void, c.turns = true, nil, ring[stamped]{}, 0, nil
+	clear(c.itemRoom[:])
 	c.forgetAreas()
 	c.gen++
 	c.fabric.freeQueues = append(c.fabric.freeQueues, c.index)

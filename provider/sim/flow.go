@@ -186,8 +186,8 @@ func (q *queuePair) answer(i uint32, status driver.Status) {
 		f.release(i)
 		return
 	}
-	if status == driver.OK && r.flags.Has(driver.Quiet) && !r.asks() && !f.cut {
-		// Nobody will see when this answer comes: that it is sure to come is enough, and saves an event for each.
+	if status == driver.OK && r.isWord() && !f.cut && !f.pairs[r.pair].stopped {
+		// Nobody will see when this answer comes, or that it does not: to leave it out saves an event for each word.
 		r.stage = done
 		f.pairs[r.pair].sweep()
 		return

@@ -127,6 +127,7 @@ func (m *memory) Close() error {
 		return fmt.Errorf("sim: memory %#x of %s is closed already", m.region.Address, d.node.name)
 	}
 	m.closed = true
+	m.region.Bytes = nil // queue pairs may remember the memory
 	delete(d.keys, m.region.RemoteKey)
 	slot := uint16(m.region.LocalKey >> 16)
 	d.memories[slot] = nil

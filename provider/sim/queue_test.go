@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestQueueOrder(t *testing.T) {
 		var q queue
 		var want []event
 		var last event
-		for i := range rapid.IntRange(1, 200).Draw(t, "events") {
+		for i := range rapid.IntRange(1, 400).Draw(t, "events") {
 			// Near and far, and never before the latest that was taken.
 			at := last.at + clock.Time(rapid.SampledFrom([]int{0, 64, 200, 3000, 65_000, 66_000, 200_000}).Draw(t, "at"))
 			e := event{at: at + clock.Time(rapid.IntRange(0, 9).Draw(t, "more")), order: uint64(i)}
@@ -40,6 +41,38 @@ func TestQueueOrder(t *testing.T) {
 			t.Fatalf("%+v is left", *e)
 		}
 	})
+}
+
+// So they do if there are many in one slot, some of them planned when it was far away.
+func TestQueueDealsOutASlot(t *testing.T) {
+	var q queue
+	var want []event
+	random := rand.New(rand.NewPCG(1, 2))
+	number := uint64(0)
+	plan := func(count int, slot clock.Time) {
+		for range count {
+			e := event{at: slot<<slotBits + clock.Time(random.IntN(1<<slotBits)), order: number}
+			number++
+			q.push(e)
+			want = append(want, e)
+		}
+	}
+	plan(3*few, 2*slotCount)
+	plan(1, slotCount+5) // to get nearer
+	slices.SortFunc(want, compare)
+	for range len(want) - 3*few {
+		_ = q.peek(clock.Never)
+		q.pop()
+	}
+	want = want[1:]
+	plan(5*few, 2*slotCount)
+	slices.SortFunc(want, compare)
+	for _, e := range want {
+		if got := q.peek(clock.Never); got == nil || *got != e {
+			t.Fatalf("got %+v, want %+v", got, e)
+		}
+		q.pop()
+	}
 }
 
 // left is how many events a queue holds, and room for how many it has.

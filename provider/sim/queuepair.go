@@ -158,7 +158,7 @@ func (q *queuePair) becomeError(oldest driver.Status) {
 // becomeClosed drops everything without a word to the program, nor to the peer.
 func (q *queuePair) becomeClosed() {
 	was := q.state
-	q.state = driver.Closed
+	q.state, q.recent = driver.Closed, nil
 	if was == driver.Ready {
 		q.leave()
 	}

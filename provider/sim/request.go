@@ -122,6 +122,10 @@ func (r *request) fetches() bool {
 	return r.bytes > 0 && !r.flags.Has(driver.Inline) && (r.op.TakesReceive() || r.op == driver.OpWrite)
 }
 
+// isWord reports whether the request tells the peer something, and leaves nothing in memory: what did take effect and is
+// reported as failed all the same, programs must see happen.
+func (r *request) isWord() bool { return r.bytes == 0 && r.flags.Has(driver.Quiet) && !r.asks() }
+
 // asks reports whether the request brings something back from the responder's memory.
 func (r *request) asks() bool { return r.op == driver.OpRead || r.op.IsAtomic() }
 
