@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/bench/cast"
 	"github.com/weft-fabric/weft/bench/perftest"
+	"github.com/weft-fabric/weft/internal/units"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 	"github.com/weft-fabric/weft/rdmc/tune"
 )
@@ -85,5 +86,5 @@ var ways = []way{
 
 // describe says how a message was sent.
 func describe(c tune.Choice) string {
-	return fmt.Sprintf("%v, blocks of %d KiB, %d stripes, %d credits", c.Algorithm, c.Block>>10, c.Stripes, c.Credits)
+	return fmt.Sprintf("%v, blocks of %v, stripes/credits %d/%d", c.Algorithm, units.Size(c.Block), c.Stripes, c.Credits)
 }

@@ -124,11 +124,7 @@ func TestNotesForAStoppedNeighbour(t *testing.T) {
 	before := countDescriptors(t)
 	s := newStranger(t)
 	s.greet(h.device)
-	until(t, "it is known", func() bool {
-		h.device.neighbours.mu.Lock()
-		defer h.device.neighbours.mu.Unlock()
-		return h.device.neighbours.known[s.me] != nil
-	})
+	s.known(h.device)
 	n := h.device.neighbours.known[s.me].neighbour
 	for i := range notes {
 		ok(t, n.say(&note{Kind: noteClosed, Key: uint64(i)}, nil, []int{-1, m.backing.fd}[i%2]))
@@ -165,6 +161,7 @@ func TestNeighbourCallsTwice(t *testing.T) {
 	h := newHostWith(t, Config{Lanes: SharedMemory})
 	s := newStranger(t)
 	s.greet(h.device)
+	s.known(h.device) // or the device might know the twin first
 	before := countDescriptors(t)
 	for range 5 {
 		twin := *s

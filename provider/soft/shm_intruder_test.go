@@ -62,6 +62,16 @@ func (s *stranger) greet(d *Device) {
 	closeDescriptor(in.fd)
 }
 
+// known waits until the device has entered the stranger: its hello comes before that.
+func (s *stranger) known(d *Device) {
+	s.t.Helper()
+	until(s.t, "it is known", func() bool {
+		d.neighbours.mu.Lock()
+		defer d.neighbours.mu.Unlock()
+		return d.neighbours.known[s.me] != nil
+	})
+}
+
 // say sends a note. The other side may have hung up.
 func (s *stranger) say(m *note, extents []extent, fd int) {
 	_ = send(s.conn, m.encode(extents), fd, true)
