@@ -105,8 +105,14 @@ func (p *Plan) group(nodes int, size uint64) (cases []Case, err error) {
 	if !p.Auto {
 		return cases, nil
 	}
-	choice, err := p.choose(nodes, size, 0)
-	return append(cases, Case{Nodes: nodes, Size: size, Auto: true, Choice: choice}), err
+	for _, block := range p.Blocks {
+		choice, err := p.choose(nodes, size, block)
+		if err != nil {
+			return nil, err
+		}
+		cases = append(cases, Case{Nodes: nodes, Size: size, Auto: true, Choice: choice})
+	}
+	return cases, nil
 }
 
 // probe says what is wrong whatever is chosen.

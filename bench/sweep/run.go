@@ -21,6 +21,7 @@ type Row struct {
 	Blocks     int            `json:"blocks"`
 	Stripes    int            `json:"stripes"`
 	Credits    int            `json:"credits"`
+	Pace       float64        `json:"pace_seconds,omitempty"` // between blocks of a link, as the model chose it
 	Steps      int            `json:"steps"`
 	BoundSteps int            `json:"bound_steps"`
 
@@ -57,7 +58,7 @@ func (p *Plan) Run(ctx context.Context, c Case, watch cast.Watch) (*Row, error) 
 	run := report.Results[0]
 	copied := p.copySeconds(c)
 	return &Row{Nodes: c.Nodes, Size: c.Size, Algorithm: job.Algorithm, Auto: c.Auto, Block: c.Block, Blocks: report.Blocks,
-		Stripes: c.Stripes, Credits: c.Credits, Steps: report.Steps, BoundSteps: report.BoundSteps,
+		Stripes: c.Stripes, Credits: c.Credits, Pace: c.Pace.Seconds(), Steps: report.Steps, BoundSteps: report.BoundSteps,
 		Seconds: run.Seconds, Bound: copied * float64(report.BoundSteps) / float64(report.Blocks), Copy: copied,
 		Predicted: c.Predicted.Seconds(), Rate: 8 * run.Rate, Skew: run.Skew,
 		CrossRack: report.CrossRack, Phantom: report.Phantom, Verified: run.Verified,

@@ -43,21 +43,21 @@ func rows(t *testing.T, p *Plan) (all []*Row) {
 	return all
 }
 
-// A plan has every combination, and one more for each group and size if all is to be chosen.
+// A plan has every combination; the algorithm that is to be chosen is one more.
 func TestCases(t *testing.T) {
 	cases, _, err := some().Cases()
-	if err != nil || len(cases) != 2*2*(2*2+1) {
+	if err != nil || len(cases) != 2*2*3*2 {
 		t.Fatalf("%v, %d cases", err, len(cases))
 	}
 	want := []Case{}
-	for _, c := range cases[:5] {
-		want = append(want, Case{Nodes: 4, Size: 1 << 20, Auto: len(want) == 4, Choice: c.Choice})
+	for _, c := range cases[:6] {
+		want = append(want, Case{Nodes: 4, Size: 1 << 20, Auto: len(want) >= 4, Choice: c.Choice})
 		if c.Block < 1 || c.Stripes < 1 || c.Credits < 1 || c.Predicted <= 0 {
 			t.Errorf("something is left open: %+v", c)
 		}
 	}
-	if !slices.Equal(cases[:5], want) || cases[1].Block != 256<<10 || cases[1].Algorithm != schedule.Pipeline || cases[2].Algorithm != schedule.Chain {
-		t.Errorf("%+v", cases[:5])
+	if !slices.Equal(cases[:6], want) || cases[5].Block != 256<<10 || cases[1].Block != 256<<10 || cases[1].Algorithm != schedule.Pipeline || cases[2].Algorithm != schedule.Chain {
+		t.Errorf("%+v", cases[:6])
 	}
 	if last := cases[len(cases)-1]; last.Nodes != 8 || last.Size != 4<<20 || !last.Auto {
 		t.Errorf("%+v", last)
@@ -73,7 +73,7 @@ func TestSaidIsSaid(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range cases {
-		if c.Stripes != 3 || c.Credits != 7 || c.Block != 100_000 && !c.Auto {
+		if c.Stripes != 3 || c.Credits != 7 || c.Block != 100_000 {
 			t.Errorf("%+v", c)
 		}
 	}
@@ -91,8 +91,8 @@ func TestRows(t *testing.T) {
 				if !r.Verified || r.OverBound() < 1 || r.OverCopy() < r.OverBound() || r.Seconds < best.Seconds {
 					t.Errorf("%+v; the best is %+v", r, best)
 				}
-				if r.Auto && r.Seconds > 1.1*best.Seconds {
-					t.Errorf("%v was chosen: %v s; %v would take %v s", r.Algorithm, r.Seconds, best.Algorithm, best.Seconds)
+				if fastest := fastestLike(r, all); r.Auto && r.Seconds > 1.1*fastest {
+					t.Errorf("%v was chosen: %v s; another would take %v s", r.Algorithm, r.Seconds, fastest)
 				}
 				if r.Algorithm.Racks() && r.CrossRack != r.Blocks {
 					t.Errorf("%v: %d blocks crossed, of %d", r.Algorithm, r.CrossRack, r.Blocks)
@@ -100,6 +100,17 @@ func TestRows(t *testing.T) {
 			}
 		}
 	}
+}
+
+// fastestLike is the time of the fastest for the same group and message; with the same block, if that was said.
+func fastestLike(r *Row, all []*Row) (seconds float64) {
+	seconds = r.Seconds
+	for _, other := range all {
+		if r.Nodes == other.Nodes && r.Size == other.Size && (r.Block != 256<<10 || other.Block == r.Block) {
+			seconds = min(seconds, other.Seconds)
+		}
+	}
+	return seconds
 }
 
 // Sequential sends to thousands are computed, unless they were named.

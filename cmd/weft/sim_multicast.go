@@ -45,7 +45,8 @@ best for it. In lists, 2..512 stands for 2, 4, 8 and so on.
 
 Racks have a link to the others whose rate --oversubscribe says: all its nodes'
 rates together, divided by that. --slow 3@50% leaves node 3 half its rate,
---slow 0-1@50% the link between two; node 0 is the root.`,
+--slow 0-1@50% the link between two; node 0 is the root. The cost model counts on
+links that are not slow.`,
 		Example: `  weft sim multicast --nodes 512 --size 256MB --rate 40gbit
   weft sim multicast --nodes 2..512 --algorithm pipeline,chain --plot scale.svg
   weft sim multicast --racks 8x8 --oversubscribe 4 --blocks 1MiB --size 256MiB
