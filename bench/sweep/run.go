@@ -21,7 +21,7 @@ type Row struct {
 	Blocks     int            `json:"blocks"`
 	Stripes    int            `json:"stripes"`
 	Credits    int            `json:"credits"`
-	Pace       float64        `json:"pace_seconds,omitempty"` // between blocks of a link, as the model chose it
+	Pace       float64        `json:"pace_seconds"` // between blocks of a link, as the model chose it; 0: none
 	Steps      int            `json:"steps"`
 	BoundSteps int            `json:"bound_steps"`
 
