@@ -26,9 +26,6 @@ const (
 // lookAhead asks for what the next events of the slot will touch.
 func (f *Fabric) lookAhead() {
 	due := f.events.due[f.events.next:]
-	if f.events.next == 1 {
-		f.catchUp(due)
-	}
 	if farAhead < len(due) {
 		f.lookFar(&due[farAhead])
 	}
@@ -37,19 +34,6 @@ func (f *Fabric) lookAhead() {
 	}
 	if nearAhead < len(due) {
 		f.lookNear(&due[nearAhead])
-	}
-}
-
-// catchUp takes all steps for the first events of a slot.
-func (f *Fabric) catchUp(due []event) {
-	for i := range due[:min(farAhead, len(due))] {
-		f.lookFar(&due[i])
-	}
-	for i := range due[:min(midAhead, len(due))] {
-		f.lookNearer(&due[i])
-	}
-	for i := range due[:min(nearAhead, len(due))] {
-		f.lookNear(&due[i])
 	}
 }
 

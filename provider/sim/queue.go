@@ -143,7 +143,7 @@ func (q *queue) turn(last clock.Time) bool {
 	return len(q.due) > 0
 }
 
-// few is up to how many events a comparing sort is faster.
+// few is up to how many events are compared with each other: to count 64 moments for them would not pay.
 const few = 16
 
 // sort puts due in order. Events of one moment are in order already: they entered their slot as they were planned, and those
