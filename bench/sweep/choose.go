@@ -1,7 +1,6 @@
 package sweep
 
 import (
-	"cmp"
 	"math/bits"
 	"slices"
 
@@ -18,29 +17,18 @@ const (
 	enoughBlocks  = 256
 )
 
-// choose has the cost model choose what is not said, for the best of some algorithms; none means all.
+// choose has the cost model choose what is not said, for the best of some algorithms; none means all. NICs that relay by
+// themselves know no pace, and have credits for a long chain.
 func (p *Plan) choose(nodes int, size uint64, block int, among ...schedule.Algorithm) (tune.Choice, error) {
-	network := tune.Network{Rate: p.Rate, Latency: p.Fabric.OneWay(), Message: p.Fabric.Message, Uplink: p.Fabric.Uplink, MinBlock: block, MaxBlock: block}
-	group := tune.Group{Members: nodes, Size: size, Racks: p.rackOf()}
+	network := tune.Network{Rate: p.Rate, Latency: p.Fabric.OneWay(), Message: p.Fabric.Message, Uplink: p.Fabric.Uplink,
+		MinBlock: block, MaxBlock: block, Stripes: p.Stripes, Credits: p.Credits, Unpaced: p.Offload}
 	if block == 0 {
 		network.MinBlock = leastBlock(nodes, size, among)
 	}
-	c, err := tune.Choose(group, network, among...)
-	if err != nil || p.Stripes == 0 && p.Credits == 0 && !p.Offload {
-		return c, err
+	if p.Offload && p.Credits == 0 {
+		network.Credits = cast.AutoCredits(p.Stripes, true)
 	}
-	p.settle(&c)
-	c.Predicted = tune.Predict(group, network, c)
-	return c, nil
-}
-
-// settle puts what is said into a choice, and what goes with it. NICs that relay by themselves know no pace.
-func (p *Plan) settle(c *tune.Choice) {
-	if p.Stripes != 0 || p.Offload {
-		c.Stripes, c.Pace = cmp.Or(p.Stripes, c.Stripes), 0
-		c.Credits = max(c.Stripes+1, cast.AutoCredits(c.Stripes, p.Offload))
-	}
-	c.Credits = cmp.Or(p.Credits, c.Credits)
+	return tune.Choose(tune.Group{Members: nodes, Size: size, Racks: p.rackOf()}, network, among...)
 }
 
 // leastBlock is the smallest block that is chosen, a power of two.

@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -117,7 +118,7 @@ func (p *Plan) group(nodes int, size uint64) (cases []Case, err error) {
 
 // probe says what is wrong whatever is chosen.
 func (p *Plan) probe(nodes int, size uint64) error {
-	job := p.job(Case{Nodes: nodes, Size: size, Choice: tune.Choice{Block: MaxBlock, Stripes: 1, Credits: 1}})
+	job := p.job(Case{Nodes: nodes, Size: size, Choice: tune.Choice{Block: MaxBlock, Stripes: cmp.Or(p.Stripes, 1), Credits: cmp.Or(p.Credits, 1)}})
 	return p.Fabric.Validate(&job)
 }
 

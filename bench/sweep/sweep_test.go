@@ -102,6 +102,22 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// What is said of stripes and credits holds for the choice of an algorithm, too: it is made among what keeps to it, and not
+// before. The bound is what the cost model reaches; by choosing first it was up to 1.6.
+func TestAutoKeepsToWhatWasSaid(t *testing.T) {
+	for _, p := range []*Plan{some(), racked()} {
+		p.Nodes, p.Sizes, p.Blocks = []int{8}, []uint64{1e6}, []int{0}
+		for _, said := range [][2]int{{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 8}, {4, 2}} {
+			p.Stripes, p.Credits = said[0], said[1]
+			all := rows(t, p)
+			auto, best := all[len(all)-1], Best(all)[0]
+			if !auto.Auto || auto.Seconds > 1.11*best.Seconds {
+				t.Errorf("%v: %v of %v was chosen: %v s; %v of %v takes %v s", said, auto.Algorithm, auto.Block, auto.Seconds, best.Algorithm, best.Block, best.Seconds)
+			}
+		}
+	}
+}
+
 // fastestLike is the time of the fastest for the same group and message; with the same block, if that was said.
 func fastestLike(r *Row, all []*Row) (seconds float64) {
 	seconds = r.Seconds

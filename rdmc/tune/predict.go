@@ -25,8 +25,10 @@ func predict(g Group, n Network, c Choice) time.Duration {
 		return 0
 	}
 	l := n.link()
-	if c.Algorithm == schedule.RackStripes && c.Credits <= c.Stripes && 4*l.net < l.busy(c) && hasRacks(g) {
-		// Blocks that cross at the same time share the uplinks with others that do not, where the game has them wait.
+	window := c.Credits <= c.Stripes && c.Credits >= min(c.Stripes, rackWindow)
+	if c.Algorithm == schedule.RackStripes && window && 4*l.net < l.busy(c) && hasRacks(g) {
+		// Blocks that cross at the same time share the uplinks with others that do not, where the game has them wait. With
+		// fewer credits than a window they do wait.
 		return duration(estimate(g, n, c))
 	}
 	if hasRacks(g) {

@@ -68,54 +68,65 @@ func blocks(g Group, n Network) (all []int) {
 	return all
 }
 
-// ways are the stripes, credits and paces that are worth a look.
-func ways(a schedule.Algorithm, block int, g Group, n Network) []Choice {
+// ways are the stripes, credits and paces that are worth a look, or those that were said.
+func ways(a schedule.Algorithm, block int, g Group, n Network) (all []Choice) {
 	k := count(g.Size, block)
+	for _, stripes := range orElse(n.Stripes, stripesOf(a, k, g)) {
+		for _, credits := range orElse(n.Credits, creditsOf(a, k, stripes, n)) {
+			c := Choice{Algorithm: a, Block: block, Stripes: stripes, Credits: credits}
+			if takesTurns(a, k, stripes) && !n.Unpaced {
+				c.Pace = time.Duration(float64(block) * 8e9 / n.Rate)
+			}
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// orElse is a number that was said, or else some to choose from.
+func orElse(said int, some []int) []int {
+	if said != 0 {
+		return []int{said}
+	}
+	return some
+}
+
+// stripesOf are the numbers of stripes that are worth a look. Between racks they are at most as many as the smallest rack has
+// leaders.
+func stripesOf(a schedule.Algorithm, k int, g Group) []int {
 	switch {
 	case a == schedule.Chain:
-		return many(a, block, 1, 2, 3, 4)
-	case a.Racks() && a != schedule.RackStripes, a == schedule.Tree, a == schedule.Sequential:
-		return many(a, block, 1, 2)
+		return []int{1, 2, 3, 4}
 	case a == schedule.RackStripes:
-		return striped(block, smallest(g.Racks))
+		leaders := smallest(g.Racks)
+		return slices.DeleteFunc([]int{2, 3, 4, 6}, func(s int) bool { return s > leaders })
+	case a.Racks(), a == schedule.Tree, a == schedule.Sequential:
+		return []int{1, 2}
 	case k == 2:
-		return append(many(a, block, 2), one(a, block))
+		return []int{2, 1}
 	}
-	// With as many credits as stripes a member receives one block of each at a time. One more, and two blocks of a stripe
-	// meet on its link, which no model foresees.
-	all := []Choice{one(a, block)}
-	for stripes := 2; stripes <= min(4, k); stripes++ {
-		pace := time.Duration(float64(block) * 8e9 / n.Rate)
-		all = append(all, Choice{Algorithm: a, Block: block, Stripes: stripes, Credits: stripes, Pace: pace})
-	}
-	return all
+	return []int{1, 2, 3, 4}[:min(4, k)]
 }
 
-// one is one stripe with one credit: it pays the latency of a block and of a credit in every step, and no more.
-func one(a schedule.Algorithm, block int) Choice {
-	return Choice{Algorithm: a, Block: block, Stripes: 1, Credits: 1}
+// creditsOf are the numbers of credits that are worth a look: one more than there are stripes, as a rule. But one stripe with
+// one credit pays the latency of a block and of a credit in every step, and no more. And where stripes take turns a member with
+// as many credits receives one block of each at a time; one more, and two blocks of a stripe meet on its link, which no model
+// foresees.
+func creditsOf(a schedule.Algorithm, k, stripes int, n Network) []int {
+	switch {
+	case a == schedule.RackStripes:
+		return []int{min(stripes, rackWindow), stripes + 1}
+	case doubles(a) && stripes == 1, takesTurns(a, k, stripes) && !n.Unpaced:
+		return []int{stripes}
+	}
+	return []int{stripes + 1}
 }
 
-// many is one choice for each number of stripes, with a credit more.
-func many(a schedule.Algorithm, block int, stripes ...int) (all []Choice) {
-	for _, s := range stripes {
-		all = append(all, Choice{Algorithm: a, Block: block, Stripes: s, Credits: s + 1})
-	}
-	return all
-}
+// doubles reports whether those who have a block double with every step, in all racks alike.
+func doubles(a schedule.Algorithm) bool { return a == schedule.Pipeline || a == schedule.Circulant }
 
-// striped is some choices for each number of stripes between racks: as many as the smallest rack has leaders.
-func striped(block, leaders int) (all []Choice) {
-	for _, s := range []int{2, 3, 4, 6} {
-		if s > leaders {
-			break
-		}
-		for _, credits := range []int{min(s, rackWindow), s + 1} {
-			all = append(all, Choice{Algorithm: schedule.RackStripes, Block: block, Stripes: s, Credits: credits})
-		}
-	}
-	return all
-}
+// takesTurns reports whether stripes would meet at a member if nobody kept a pace.
+func takesTurns(a schedule.Algorithm, k, stripes int) bool { return doubles(a) && stripes > 1 && k > 2 }
 
 // smallest is how many members the smallest rack has, but 2 at least.
 func smallest(racks []int) int {

@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
 
-// Network is what is known of the links between members.
+// Network is what is known of the links between members, and what a choice for them has to keep to.
 type Network struct {
 	Rate     float64       // bits a second of one link, each way
 	Latency  time.Duration // one way: from posting a small message until the receiver sees it
@@ -18,6 +18,9 @@ type Network struct {
 	Uplink   float64       // bits a second between a rack and the others; 0: full bisection
 	MinBlock int           // bytes; 0: the package's own limit
 	MaxBlock int           // bytes; 0: the package's own limit
+	Stripes  int           // that a choice must have; 0: any
+	Credits  int           // that a choice must have; 0: any
+	Unpaced  bool          // no choice may have a pace: NICs that relay by themselves know none
 }
 
 // Group is who gets what.
@@ -43,6 +46,8 @@ const (
 	maxTime   = time.Hour
 	maxBlocks = 1 << 26 // of a message, as package rdmc has it
 	maxSize   = maxBlocks * MaxBlock
+
+	maxCredits = 1 << 16
 )
 
 // Choose finds the best choice for a group on a network, among some algorithms; none means all. It fails if the group or
@@ -125,6 +130,8 @@ func check(g Group, n Network) error {
 		return fmt.Errorf("a latency of %v and %v a message: they are from 0 to %v", n.Latency, n.Message, maxTime)
 	case n.MinBlock < 0 || n.MaxBlock < 0 || n.MaxBlock > 0 && n.MaxBlock < n.MinBlock || n.MinBlock > MaxBlock:
 		return fmt.Errorf("blocks of %d to %d bytes: from 1 to %d, or 0 for no limit", n.MinBlock, n.MaxBlock, MaxBlock)
+	case n.Stripes < 0 || n.Stripes > schedule.MaxStripes || n.Credits < 0 || n.Credits > maxCredits:
+		return fmt.Errorf("%d stripes and %d credits: up to %d and %d, or 0 for any", n.Stripes, n.Credits, schedule.MaxStripes, maxCredits)
 	}
 	return nil
 }

@@ -92,6 +92,31 @@ func TestKeepsLimits(t *testing.T) {
 	}
 }
 
+// Stripes and credits that were said are kept, by every algorithm, and the rest is the best that goes with them: no other
+// algorithm is predicted to be faster with the same. Where nobody can keep a pace there is none.
+func TestKeepsWhatWasSaid(t *testing.T) {
+	g := Group{Members: 6, Size: 1 << 20, Racks: []int{7, 7, 7, 9, 9, 9}}
+	for _, said := range [][2]int{{0, 1}, {0, 7}, {1, 0}, {3, 0}, {3, 2}, {5, 9}} {
+		for _, unpaced := range []bool{false, true} {
+			n := fast
+			n.Stripes, n.Credits, n.Unpaced = said[0], said[1], unpaced
+			auto, err := Choose(g, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, a := range schedule.Algorithms() {
+				c, err := Choose(g, n, a)
+				if err != nil || said[0] != 0 && c.Stripes != said[0] || said[1] != 0 && c.Credits != said[1] || unpaced && c.Pace != 0 {
+					t.Errorf("%v: %+v, %v", said, c, err)
+				}
+				if c.Predicted < auto.Predicted {
+					t.Errorf("%v: %+v is chosen, and %+v is faster", said, auto, c)
+				}
+			}
+		}
+	}
+}
+
 func TestOnlyAmong(t *testing.T) {
 	for _, a := range schedule.Algorithms() {
 		c, err := Choose(Group{Members: 6, Size: 1 << 20, Racks: []int{7, 7, 7, 9, 9, 9}}, fast, a)
@@ -119,11 +144,13 @@ func TestRefuses(t *testing.T) {
 		{good, Network{Rate: 1e9, Latency: -1}, "a latency of -1ns"},
 		{good, Network{Rate: 1e9, Message: 2 * time.Hour}, "2h0m0s a message"},
 		{good, Network{Rate: 1e9, MinBlock: 10, MaxBlock: 5}, "blocks of 10 to 5 bytes"},
+		{good, Network{Rate: 1e9, Stripes: -1}, "-1 stripes and 0 credits: up to 64 and 65536, or 0 for any"},
+		{good, Network{Rate: 1e9, Credits: 1 << 20}, "0 stripes and 1048576 credits"},
 	} {
 		if _, err := Choose(c.g, c.n); err == nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v on %+v: %v; want %q", c.g, c.n, err, c.says)
 		}
-		if got := Predict(c.g, c.n, one(schedule.Chain, 4096)); got != math.MaxInt64 {
+		if got := Predict(c.g, c.n, Choice{Algorithm: schedule.Chain, Block: 4096, Stripes: 1, Credits: 1}); got != math.MaxInt64 {
 			t.Errorf("%+v on %+v: predicted %v", c.g, c.n, got)
 		}
 	}
