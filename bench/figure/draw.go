@@ -60,7 +60,7 @@ func drawAll(out *bytes.Buffer, figures []*Figure) error {
 		}
 	}
 	if len(all) == 0 {
-		return errors.New("there is nothing to draw: these figures are tables only")
+		return errors.New("there is nothing to draw: these figures are tables only, which FILE.html shows")
 	}
 	return plot.WriteAll(out, all...)
 }

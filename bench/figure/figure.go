@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/internal/plot"
+	"github.com/weft-fabric/weft/rdmc/schedule"
 )
 
 // Claim is one thing that a figure must show.
@@ -46,8 +47,9 @@ type titled struct {
 
 // drawings are all that the figure has to draw.
 func (f *Figure) drawings() (all []titled) {
-	for i := range f.Charts {
-		all = append(all, titled{&f.Charts[i], f.Charts[i].Title})
+	for _, c := range f.Charts {
+		c.Series = hued(c.Series)
+		all = append(all, titled{&c, c.Title})
 	}
 	for i := range f.Bars {
 		all = append(all, titled{&f.Bars[i], f.Bars[i].Title})
@@ -56,6 +58,17 @@ func (f *Figure) drawings() (all []titled) {
 		all = append(all, titled{&f.Steps[i], f.Steps[i].Title})
 	}
 	return all
+}
+
+// hued gives the lines that are named after an algorithm the colour that it has in all figures.
+func hued(series []plot.Series) []plot.Series {
+	series = slices.Clone(series)
+	for i := range series {
+		if a, err := schedule.ParseAlgorithm(series[i].Name); err == nil {
+			series[i].Hue = int(a) + 1
+		}
+	}
+	return series
 }
 
 // numeric reports whether a column of the table has numbers, each with a unit at most. They stand at the right.

@@ -74,13 +74,8 @@ func (t *Table) Print(w io.Writer) error {
 
 // print prints the table: numbers at the right of their column, words at the left.
 func (t *Table) print(out *bufio.Writer) {
-	widths := make([]int, len(t.Columns))
-	all := append([][]string{t.Columns}, t.Rows...)
-	for _, row := range all {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
+	all := append(t.heads(), t.Rows...)
+	widths := widthsOf(all)
 	for _, row := range all {
 		line := ""
 		for i, cell := range row {
@@ -93,4 +88,58 @@ func (t *Table) print(out *bufio.Writer) {
 		}
 		fmt.Fprintln(out, strings.TrimRight(line, " "))
 	}
+}
+
+// heads are the names of the columns, in as many lines as it takes for the table to fit a terminal, or to be as narrow as it
+// can be.
+func (t *Table) heads() [][]string {
+	lines := [][]string{t.Columns}
+	for limit := columns; limit > 0 && !t.fits(lines); limit-- {
+		lines = t.wrappedHeads(limit)
+	}
+	return lines
+}
+
+// fits reports whether a terminal is wide enough for the table below such heads.
+func (t *Table) fits(heads [][]string) bool {
+	total := 0
+	for _, width := range widthsOf(append(heads, t.Rows...)) {
+		total += 2 + width
+	}
+	return total <= columns
+}
+
+// wrappedHeads are the names in lines of at most so many runes, or of their longest word, each at the bottom.
+func (t *Table) wrappedHeads(limit int) [][]string {
+	var names [][]string
+	height := 1
+	for _, name := range t.Columns {
+		least := limit
+		for _, word := range strings.Fields(name) {
+			least = max(least, utf8.RuneCountInString(word))
+		}
+		names = append(names, printable.Wrap(name, least))
+		height = max(height, len(names[len(names)-1]))
+	}
+	lines := make([][]string, height)
+	for i := range lines {
+		lines[i] = make([]string, len(names))
+	}
+	for column, parts := range names {
+		for i, part := range parts {
+			lines[height-len(parts)+i][column] = part
+		}
+	}
+	return lines
+}
+
+// widthsOf is how wide each column is.
+func widthsOf(rows [][]string) []int {
+	widths := make([]int, len(rows[0]))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft/bench/figure"
 	"github.com/weft-fabric/weft/internal/plot"
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 // line is a crowd for each size of the group.
@@ -50,7 +51,7 @@ func (o Options) bandwidths(ctx context.Context, lines []line, members []int) (*
 
 // chart draws some of the lines: from one up to, not including, another.
 func (b *bandwidths) chart(title string, from, to int) plot.Chart {
-	c := plot.Chart{Title: title, X: plot.Axis{Label: "group size"}, Y: plot.Axis{Label: "bandwidth", Unit: "bits/s"}}
+	c := plot.Chart{Title: printable.Capital(title), X: plot.Axis{Label: "group size"}, Y: plot.Axis{Label: "bandwidth", Unit: "bits/s"}}
 	for i := from; i < to; i++ {
 		series := plot.Series{Name: b.lines[i].name, Dashed: b.lines[i].dashed}
 		for j, n := range b.members {

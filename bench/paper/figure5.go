@@ -20,7 +20,7 @@ const (
 
 // figure5 is what two members do in each step: the root, and a relayer that is interrupted once.
 func figure5() Scenario {
-	s := Scenario{Name: "fig5", Title: "each step of 256 MB to 3 receivers, with a pause of 100 µs, on Stampede",
+	s := Scenario{Name: "fig5", Title: "Each step of 256 MB to 3 receivers, with a pause of 100 µs, on Stampede",
 		Section: "5.2.1, figure 5",
 		Claim:   "a relayer hardly waits; if its host pauses, the root waits a step later; the NICs alone would not"}
 	s.Run = func(ctx context.Context, o Options) (*figure.Figure, error) {
@@ -114,9 +114,9 @@ func (s Scenario) stepsOf(all []*interruption) *figure.Figure {
 		"In the paper the root sends a block faster than relayers do, and then waits for them: those NICs slowed down when they " +
 		"sent and received at once, and the simulated ones do not.")
 	f.Charts = []plot.Chart{
-		stepChart("relayer, one block at a time", one.relayer[1:]),
-		stepChart("root, one block at a time", one.root),
-		stepChart("root, offloaded", offload.root),
+		stepChart("Relayer, one block at a time", one.relayer[1:]),
+		stepChart("Root, one block at a time", one.root),
+		stepChart("Root, offloaded", offload.root),
 	}
 	f.Table = &figure.Table{Columns: []string{"", "without the pause", "with it", "longer by", "longest wait of the relayer", "of the root"}}
 	for _, i := range all {

@@ -2,7 +2,11 @@ package sweep
 
 import (
 	"fmt"
+	"math"
+	"slices"
+	"strconv"
 
+	"github.com/weft-fabric/weft/bench/cast"
 	"github.com/weft-fabric/weft/internal/units"
 )
 
@@ -13,12 +17,14 @@ func (p *Plan) About() (lines []string) {
 	if len(p.Sizes) == 1 {
 		add("One copy on one link takes %s.", units.Seconds(float64(p.Sizes[0])*8/p.Rate))
 	}
+	return append(lines, p.special()...)
+}
+
+// special says, in sentences, what is not as in other networks.
+func (p *Plan) special() (lines []string) {
+	add := func(format string, args ...any) { lines = append(lines, fmt.Sprintf(format, args...)) }
 	if racks := p.Fabric.Racks; len(racks) > 1 {
-		text := fmt.Sprintf("%d racks", len(racks))
-		if p.Fabric.Uplink > 0 {
-			text += fmt.Sprintf(", each with %v to the others", units.Rate(p.Fabric.Uplink))
-		}
-		add("%s.", text)
+		add("%s.", p.racks())
 	}
 	if p.Fabric.Message > 0 {
 		add("Each message takes its NIC for %s.", units.Seconds(p.Fabric.Message.Seconds()))
@@ -32,6 +38,27 @@ func (p *Plan) About() (lines []string) {
 	}
 	return lines
 }
+
+// racks says how many there are, how large, and how narrow what joins them is.
+func (p *Plan) racks() string {
+	all := p.Fabric.Racks
+	text := fmt.Sprintf("%d racks", len(all))
+	if slices.Min(all) == slices.Max(all) {
+		text += fmt.Sprintf(" of %d", all[0])
+	}
+	if p.Fabric.Uplink > 0 {
+		text += fmt.Sprintf(", oversubscribed %s:1: each has %v to the others", ratio(cast.Oversubscribed(all, p.Rate, 1)/p.Fabric.Uplink), units.Rate(p.Fabric.Uplink))
+	}
+	return text
+}
+
+// ratio prints a factor without more digits than it needs.
+func ratio(factor float64) string {
+	return strconv.FormatFloat(math.Round(factor*100)/100, 'f', -1, 64)
+}
+
+// PaceNote explains the mark of rows whose blocks are paced.
+const PaceNote = PaceMark + " paced: a member sends one block in the time that a link takes for it"
 
 // Praise says which row is the best of its group.
 func (p *Plan) Praise(r *Row) string {

@@ -40,7 +40,19 @@ func (p *Plan) settings() (all []Column) {
 	return append(all,
 		Column{Head: "algorithm", Width: p.nameWidth(), Cell: (*Row).name, Left: true},
 		Column{Head: "block", Width: 8, Cell: func(r *Row) string { return units.Size(r.Block).String() }},
-		Column{Head: "s/c", Width: 4, Cell: func(r *Row) string { return fmt.Sprintf("%d/%d", r.Stripes, r.Credits) }})
+		Column{Head: "s/c", Width: 4, Cell: (*Row).window})
+}
+
+// PaceMark stands behind the stripes and credits of rows whose blocks are paced.
+const PaceMark = "~"
+
+// window is the stripes and credits of a row, and whether it has a pace.
+func (r *Row) window() string {
+	text := fmt.Sprintf("%d/%d", r.Stripes, r.Credits)
+	if r.Pace > 0 {
+		text += PaceMark
+	}
+	return text
 }
 
 // results are what came of it.
@@ -79,7 +91,7 @@ func (p *Plan) nameWidth() int {
 	for _, a := range p.Algorithms {
 		longest = max(longest, len(a.String()))
 	}
-	for _, a := range All(len(p.Fabric.Racks) > 1) {
+	for _, a := range All(p.Fabric.Racks) {
 		if p.Auto {
 			longest = max(longest, len("auto "+a.String()))
 		}

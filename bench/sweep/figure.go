@@ -6,20 +6,43 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/weft-fabric/weft/bench/cast"
 	"github.com/weft-fabric/weft/bench/figure"
 	"github.com/weft-fabric/weft/internal/plot"
+	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/internal/units"
 )
 
 // Figure shows rows: over the axis of which there are several values, or side by side if there is none.
 func (p *Plan) Figure(rows []*Row) *figure.Figure {
-	f := &figure.Figure{Name: "sim-multicast", Title: "A simulated multicast: " + p.what(), Source: "simulated", Text: strings.Join(p.About(), " "), Table: p.table(rows)}
+	f := &figure.Figure{Name: "sim-multicast", Title: "A simulated multicast: " + p.what(), Source: "simulated", Text: p.text(rows), Table: p.table(rows)}
 	if x, ok := p.axis(); ok {
 		f.Charts = []plot.Chart{p.chart(rows, x)}
 	} else {
 		f.Bars = []plot.Bars{p.bars(rows)}
 	}
 	return f
+}
+
+// text says what was simulated, and explains what the table needs.
+func (p *Plan) text(rows []*Row) string {
+	lines := p.About()
+	if slices.ContainsFunc(rows, func(r *Row) bool { return r.Pace > 0 }) {
+		lines = append(lines, PaceNote+".")
+	}
+	return strings.Join(lines, " ")
+}
+
+// note stands below the title of a drawing.
+func (p *Plan) note() string { return printable.Clean(strings.Join(p.special(), " "), plot.MaxText) }
+
+// Drawable says early that what comes of the cases could not be drawn: there are too many.
+func (p *Plan) Drawable(cases []Case) error {
+	var rows []*Row
+	for _, c := range cases {
+		rows = append(rows, &Row{Nodes: c.Nodes, Size: c.Size, Algorithm: cast.Algorithm{Algorithm: c.Algorithm}, Auto: c.Auto, Block: c.Block, Seconds: 1, Bound: 1, Copy: 1})
+	}
+	return p.Figure(rows).Validate()
 }
 
 // what is sent to whom, as far as it is the same in all rows.
@@ -82,7 +105,7 @@ func (p *Plan) chart(rows []*Row, x swept) plot.Chart {
 	for _, r := range rows {
 		lines.add("one copy"+p.rest(r, x), true, plot.Point{X: x.of(r), Y: r.Copy})
 	}
-	return plot.Chart{Title: p.what(), X: x.axis, Y: plot.Axis{Label: "time", Log: true, Unit: "s"}, Series: lines}
+	return plot.Chart{Title: printable.Capital(p.what()), Note: p.note(), X: x.axis, Y: plot.Axis{Label: "time", Log: true, Unit: "s"}, Series: lines}
 }
 
 // lines are series that grow point by point, each from the left to the right.
@@ -126,7 +149,7 @@ func (p *Plan) rest(r *Row, x swept) (text string) {
 
 // bars has one for each row. The bound is that of the best.
 func (p *Plan) bars(rows []*Row) plot.Bars {
-	b := plot.Bars{Title: p.what(), Y: plot.Axis{Label: "time", Unit: "s"}}
+	b := plot.Bars{Title: p.what(), Note: p.note(), Y: plot.Axis{Label: "time", Unit: "s"}}
 	series := plot.BarSeries{Name: "time"}
 	for _, r := range rows {
 		b.Groups = append(b.Groups, r.name())

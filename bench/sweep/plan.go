@@ -51,10 +51,14 @@ type Case struct {
 	tune.Choice
 }
 
-// All are the algorithms, those that know racks only if there are any.
-func All(racks bool) []schedule.Algorithm {
-	return slices.DeleteFunc(schedule.Algorithms(), func(a schedule.Algorithm) bool { return a.Racks() && !racks })
+// All are the algorithms, those that know racks only if these have two levels.
+func All(racks []int) []schedule.Algorithm {
+	return slices.DeleteFunc(schedule.Algorithms(), func(a schedule.Algorithm) bool { return a.Racks() && !TwoLevels(racks) })
 }
+
+// TwoLevels reports whether racks are something that an algorithm can make use of: there are two at least, and one has two
+// nodes at least.
+func TwoLevels(racks []int) bool { return len(racks) > 1 && slices.Max(racks) > 1 }
 
 // Blocks is how many blocks the message has.
 func (c Case) Blocks() int { return rdmc.Message{Size: c.Size, BlockSize: c.Block}.Blocks() }
@@ -170,8 +174,8 @@ func (p *Plan) validateRest() error {
 		return fmt.Errorf("algorithms: none at all %w", ErrPlan)
 	case !(p.Rate > 0):
 		return fmt.Errorf("rate: %v bits a second %w", p.Rate, ErrPlan)
-	case len(p.Fabric.Racks) == 0 && slices.ContainsFunc(p.Algorithms, schedule.Algorithm.Racks):
-		return fmt.Errorf("algorithms: one that knows racks %w without any", ErrPlan)
+	case !TwoLevels(p.Fabric.Racks) && slices.ContainsFunc(p.Algorithms, schedule.Algorithm.Racks):
+		return fmt.Errorf("algorithms: one that knows racks %w without two racks, one of them with two nodes", ErrPlan)
 	}
 	return nil
 }

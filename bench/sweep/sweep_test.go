@@ -22,7 +22,7 @@ func some() *Plan {
 }
 
 func racked() *Plan {
-	return &Plan{Nodes: []int{8}, Sizes: []uint64{4 << 20}, Blocks: []int{256 << 10}, Rate: 40e9, Algorithms: All(true), Auto: true,
+	return &Plan{Nodes: []int{8}, Sizes: []uint64{4 << 20}, Blocks: []int{256 << 10}, Rate: 40e9, Algorithms: All([]int{4, 4}), Auto: true,
 		Fabric: cast.Fabric{Racks: []int{4, 4}, Uplink: cast.Oversubscribed([]int{4, 4}, 40e9, 4)}}
 }
 
@@ -131,7 +131,7 @@ func fastestLike(r *Row, all []*Row) (seconds float64) {
 
 // Sequential sends to thousands are computed, unless they were named.
 func TestOmitted(t *testing.T) {
-	p := &Plan{Nodes: []int{10_000}, Sizes: []uint64{1e9}, Blocks: []int{1e6}, Rate: 40e9, Algorithms: All(false), All: true}
+	p := &Plan{Nodes: []int{10_000}, Sizes: []uint64{1e9}, Blocks: []int{1e6}, Rate: 40e9, Algorithms: All(nil), All: true}
 	cases, omitted, err := p.Cases()
 	if err != nil || len(cases) != 4 || len(omitted) != 1 {
 		t.Fatal(err, cases, omitted)
@@ -147,7 +147,7 @@ func TestOmitted(t *testing.T) {
 
 // Nobody waits for hours because a model likes small blocks.
 func TestChosenCanBeSimulated(t *testing.T) {
-	p := &Plan{Nodes: []int{2, 64, 512, 10_000}, Sizes: []uint64{1, 8e6, 1e9, 1e11}, Blocks: []int{0}, Rate: 100e9, Algorithms: All(false), Auto: true}
+	p := &Plan{Nodes: []int{2, 64, 512, 10_000}, Sizes: []uint64{1, 8e6, 1e9, 1e11}, Blocks: []int{0}, Rate: 100e9, Algorithms: All(nil), Auto: true}
 	cases, _, err := p.Cases()
 	if err != nil {
 		t.Fatal(err)
@@ -178,7 +178,7 @@ func TestPlansThatMakeNoSense(t *testing.T) {
 		{func(p *Plan) { p.Blocks[0] = 1 }, "block size: 1"},
 		{func(p *Plan) { p.Stripes = 65 }, "stripes: 65"},
 		{func(p *Plan) { p.Sizes[0], p.Blocks[0] = 1<<40, 16<<10 }, "take larger blocks"},
-		{func(p *Plan) { p.Algorithms = schedule.Algorithms() }, "without any"},
+		{func(p *Plan) { p.Algorithms = schedule.Algorithms() }, "without two racks"},
 		{func(p *Plan) { p.Fabric.Racks = []int{4, 2} }, "racks: 6 members in all makes no sense: the group has 4, with the root"},
 		{func(p *Plan) { p.Fabric.Slow = []cast.Slow{{Node: 4, To: -1, Factor: 0.5}} }, "slow: node 4 makes no sense: there are 0, the root, to 3"},
 	} {
@@ -215,7 +215,7 @@ func TestFigures(t *testing.T) {
 			t.Errorf("%s: %v", label, err)
 		}
 		switch {
-		case label == "" && (len(f.Bars) != 1 || len(f.Bars[0].Groups) != len(All(true))+1 || f.Bars[0].Bound <= 0):
+		case label == "" && (len(f.Bars) != 1 || len(f.Bars[0].Groups) != len(All([]int{4, 4}))+1 || f.Bars[0].Bound <= 0):
 			t.Errorf("bars: %+v", f.Bars)
 		case label != "" && (len(f.Charts) != 1 || f.Charts[0].X.Label != label):
 			t.Errorf("%s: %+v", label, f.Charts)
@@ -239,7 +239,7 @@ func TestColumns(t *testing.T) {
 		t.Errorf("%d columns", n)
 	}
 	p.Fabric.Racks = nil
-	p.Algorithms = All(false)
+	p.Algorithms = All(nil)
 	if n := width(p.Columns()); n > tableWidth {
 		t.Errorf("%d columns", n)
 	}

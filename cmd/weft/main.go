@@ -37,7 +37,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	case err == nil:
 		return 0
 	case ctx.Err() != nil:
-		fmt.Fprintln(errs, "weft: interrupted")
+		fmt.Fprintf(errs, "weft: %s\n", interruption(err))
 		return exitSignal + int(signalOf(ctx))
 	case errors.As(err, &wrong):
 		fmt.Fprintf(errs, "weft: %v\n", err)

@@ -136,10 +136,8 @@ func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (er
 	if err := o.fillMembers(s); err != nil {
 		return err
 	}
-	for flag, value := range map[string]int{"stripes": o.stripes, "credits": o.credits} {
-		if cmd.Flags().Changed(flag) && value == 0 {
-			return fmt.Errorf("--%s: 0 makes no sense: leave it out, and it is chosen", flag)
-		}
+	if err := notZero(cmd, "it is chosen", "stripes", "credits"); err != nil {
+		return err
 	}
 	if j.Racks, err = parseRacks(o.racks); err != nil {
 		return fmt.Errorf("--racks %q: %w", o.racks, err)
@@ -160,6 +158,16 @@ func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (er
 		return err
 	}
 	return j.Possible()
+}
+
+// notZero refuses a zero that was written: it looks like a number, and would mean that nothing was said.
+func notZero(cmd *cobra.Command, otherwise string, flags ...string) error {
+	for _, name := range flags {
+		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
+			return fmt.Errorf("--%s: 0 makes no sense: leave it out, and %s", name, otherwise)
+		}
+	}
+	return nil
 }
 
 // fillAlgorithm reads which algorithm is wanted, or that one is to be chosen.

@@ -132,4 +132,6 @@ func (p *progress) hide(print func()) {
 }
 
 // isInterrupt reports whether an error only says that somebody wanted an end.
-func isInterrupt(err error) bool { return errors.Is(err, context.Canceled) }
+func isInterrupt(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.As(err, new(stoppedError))
+}

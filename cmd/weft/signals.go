@@ -58,6 +58,34 @@ func awaitEnd(errs io.Writer, came <-chan os.Signal, finished <-chan struct{}) {
 	}
 }
 
+// stoppedError is what was done, and what was not, when a signal came.
+type stoppedError struct{ text string }
+
+func (e stoppedError) Error() string { return "interrupted: " + e.text }
+
+// orStopped is the error of some work; if it failed because a signal came, that says how much of it is done, and which files
+// are not written for that.
+func orStopped(ctx context.Context, err error, done string, files ...string) error {
+	if err == nil || ctx.Err() == nil {
+		return err
+	}
+	for _, file := range files {
+		if file != "" {
+			done += "; " + file + " was not written"
+		}
+	}
+	return stoppedError{done}
+}
+
+// interruption is what is said of an error if a signal came.
+func interruption(err error) string {
+	var stopped stoppedError
+	if errors.As(err, &stopped) {
+		return stopped.Error()
+	}
+	return "interrupted"
+}
+
 // signalOf is the signal that has ended a context. What else may have ended it counts as Ctrl-C.
 func signalOf(ctx context.Context) syscall.Signal {
 	var signal signalError

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -38,10 +39,12 @@ blocks, a row with its time, and beside it
   × copy   the time of the message once on one link
   skew     between the first and the last receiver
   crossed  blocks that went from one rack to another; k · (racks − 1) at least
+  s/c      stripes and credits; ~ if members keep a pace: each sends a block in
+           the time that one takes on its link, and no faster
 
 --algorithm is a list, all, or auto: the cost model chooses algorithm, block,
-stripes and credits. Of what is not said for an algorithm the model chooses the
-best for it. In lists, 2..512 stands for 2, 4, 8 and so on.
+stripes and credits, the best that go with what is said of them. Of what is not
+said for an algorithm the model chooses the best for it. In lists, 2..512 stands for 2, 4, 8 and so on.
 
 Racks have a link to the others whose rate --oversubscribe says: all its nodes'
 rates together, divided by that. --slow 3@50% leaves node 3 half its rate,
@@ -75,7 +78,7 @@ func (o *simMulticastOptions) addFlags(cmd *cobra.Command) {
 	f.Uint64Var(&o.seed, "seed", 0, "`N` that contents and chance depend on")
 	f.StringVar(&o.plot, "plot", "", "draw it, to `FILE`.svg or FILE.html")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object")
-	f.BoolVarP(&o.mute, "quiet", "q", false, "no progress line")
+	f.BoolVarP(&o.mute, "quiet", "q", false, "no progress line, no word of files that were written")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "steps, events, real time, memory; in JSON when each node was done")
 	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("algorithm", cobra.FixedCompletions(append([]string{"all", "auto"}, algorithmNames()...), cobra.ShellCompDirectiveNoFileComp))
@@ -90,6 +93,9 @@ func (o *simMulticastOptions) run(cmd *cobra.Command, args []string) error {
 		return usageError{err}
 	}
 	cases, omitted, err := plan.Cases()
+	if err == nil && o.plot != "" {
+		err = asPlot(o.plot, plan.Drawable(cases))
+	}
 	if err != nil {
 		return usageError{err}
 	}
@@ -106,9 +112,13 @@ func (o *simMulticastOptions) shown(ctx context.Context, show *sweepShow, cases 
 	defer context.AfterFunc(ctx, show.progress.giveWay)()
 	err := work(ctx)
 	show.progress.stop()
+	err = orStopped(ctx, err, fmt.Sprintf("%d of %d were simulated", len(show.rows), cases), o.plot)
 	err = errors.Join(err, show.finish(err))
 	if err != nil || o.plot == "" {
 		return err
 	}
-	return figure.Draw(o.plot, "A simulated multicast", show.plan.About(), show.plan.Figure(show.rows))
+	if err := figure.Draw(o.plot, "A simulated multicast", show.plan.About(), show.plan.Figure(show.rows)); err != nil {
+		return err
+	}
+	return wrote(show.errs, o.mute, o.plot)
 }

@@ -23,6 +23,9 @@ func (o *simMulticastOptions) plan(cmd *cobra.Command) (*sweep.Plan, error) {
 		return nil, fmt.Errorf("--rate: %w", err)
 	}
 	p.Rate = float64(rate)
+	if err := notZero(cmd, "it is chosen", "stripes", "credits"); err != nil {
+		return nil, err
+	}
 	for _, fill := range []func(*cobra.Command, *sweep.Plan) error{o.fillNodes, o.fillSizes, o.fillAlgorithms, o.fillSlow} {
 		if err := fill(cmd, p); err != nil {
 			return nil, err
@@ -38,9 +41,11 @@ func (o *simMulticastOptions) fillNodes(cmd *cobra.Command, p *sweep.Plan) (err 
 	}
 	racked := 0
 	for _, n := range p.Fabric.Racks {
-		racked = min(racked+n, sweep.MaxNodes+1)
+		racked += n
 	}
 	switch {
+	case racked > 0 && !fitsGroup(racked):
+		return fmt.Errorf("--racks %s: a group of %d makes no sense: it has 2 to %d", o.racks, racked, sweep.MaxNodes)
 	case o.nodes == "" && racked > 0:
 		p.Nodes = []int{racked}
 	case o.nodes == "" && !cmd.Flags().Changed("nodes"):
@@ -78,10 +83,15 @@ func parseNodes(text string) (nodes []int, err error) {
 		return nil, fmt.Errorf("write how many nodes there are, 2 to %d: 512, or 8,64, or 2..512", sweep.MaxNodes)
 	}
 	for _, n := range sizes {
-		nodes = append(nodes, int(min(n, sweep.MaxNodes+1)))
+		if !fitsGroup(int(n)) {
+			return nil, fmt.Errorf("a group of %d makes no sense: it has 2 to %d", int(n), sweep.MaxNodes)
+		}
+		nodes = append(nodes, int(n))
 	}
 	return nodes, nil
 }
+
+func fitsGroup(nodes int) bool { return nodes >= 2 && nodes <= sweep.MaxNodes }
 
 func (o *simMulticastOptions) fillSizes(_ *cobra.Command, p *sweep.Plan) error {
 	sizes, err := units.ParseSizes(o.size)
@@ -109,12 +119,11 @@ func (o *simMulticastOptions) fillSizes(_ *cobra.Command, p *sweep.Plan) error {
 }
 
 func (o *simMulticastOptions) fillAlgorithms(_ *cobra.Command, p *sweep.Plan) error {
-	racks := len(p.Fabric.Racks) > 0
 	for _, word := range o.algorithms {
 		switch word = strings.TrimSpace(word); word {
 		case "all":
 			p.All = true
-			p.Algorithms = append(p.Algorithms, sweep.All(racks)...)
+			p.Algorithms = append(p.Algorithms, sweep.All(p.Fabric.Racks)...)
 		case "auto":
 			p.Auto = true
 		default:
@@ -122,8 +131,8 @@ func (o *simMulticastOptions) fillAlgorithms(_ *cobra.Command, p *sweep.Plan) er
 			if err != nil {
 				return fmt.Errorf("--algorithm: %w, all, auto", err)
 			}
-			if algorithm.Racks() && !racks {
-				return fmt.Errorf("--algorithm %v needs --racks: how many there are, and how many nodes in each, as 8x64", algorithm)
+			if err := o.checkRacks(algorithm, p.Fabric.Racks); err != nil {
+				return err
 			}
 			p.Algorithms = append(p.Algorithms, algorithm)
 		}
@@ -131,6 +140,17 @@ func (o *simMulticastOptions) fillAlgorithms(_ *cobra.Command, p *sweep.Plan) er
 	slices.Sort(p.Algorithms)
 	p.Algorithms = slices.Compact(p.Algorithms)
 	return nil
+}
+
+// checkRacks refuses an algorithm that was named and has not the racks that it needs.
+func (o *simMulticastOptions) checkRacks(algorithm schedule.Algorithm, racks []int) error {
+	switch {
+	case !algorithm.Racks() || sweep.TwoLevels(racks):
+		return nil
+	case len(racks) == 0:
+		return fmt.Errorf("--algorithm %v needs --racks: how many there are, and how many nodes in each, as 8x64", algorithm)
+	}
+	return fmt.Errorf("--algorithm %v with --racks %s: it needs two racks at least, and two nodes in one of them", algorithm, o.racks)
 }
 
 func (o *simMulticastOptions) fillSlow(_ *cobra.Command, p *sweep.Plan) error {

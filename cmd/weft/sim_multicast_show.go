@@ -34,6 +34,7 @@ type sweepReport struct {
 type sweepShow struct {
 	plan     *sweep.Plan
 	out      io.Writer
+	errs     io.Writer
 	asJSON   bool
 	verbose  bool
 	progress *progress
@@ -44,7 +45,7 @@ type sweepShow struct {
 }
 
 func newSweepShow(cmd *cobra.Command, o *simMulticastOptions, plan *sweep.Plan) *sweepShow {
-	s := &sweepShow{plan: plan, out: cmd.OutOrStdout(), asJSON: o.asJSON, verbose: o.verbose}
+	s := &sweepShow{plan: plan, out: cmd.OutOrStdout(), errs: cmd.ErrOrStderr(), asJSON: o.asJSON, verbose: o.verbose}
 	s.progress = newProgress(cmd.ErrOrStderr(), o.mute, s.far.line)
 	return s
 }
@@ -78,6 +79,9 @@ func (s *sweepShow) row(r *sweep.Row) {
 	if s.verbose {
 		s.printf("  %s, at best %d; predicted %s; first receiver %s\n", counted(r.Steps, "step"), r.BoundSteps,
 			seconds(r.Predicted), seconds(slices.Min(r.Members[1:])))
+		if r.Pace > 0 {
+			s.printf("  a pace of %s between blocks of a member\n", seconds(r.Pace))
+		}
 		s.printf("  simulated in %s: %d events, %v of memory\n", seconds(r.Wall), r.Events, units.Size(r.PeakMemory>>20<<20))
 	}
 }
@@ -108,11 +112,25 @@ func (s *sweepShow) finish(failed error) error {
 	for _, r := range sweep.Best(s.rows) {
 		s.printf("%s\n", s.plan.Praise(r))
 	}
+	s.notes()
+	return s.err
+}
+
+// notes say what is not in the table, and explain what is.
+func (s *sweepShow) notes() {
 	for _, o := range s.omitted {
 		s.printf("%v to %d is left out: %d transfers of a block take minutes.\nBy its formula it takes %s. Name it to have it simulated.\n", o.Algorithm, o.Nodes, o.Transfers, seconds(o.Seconds))
 	}
+	if s.plan.All && len(s.plan.Fabric.Racks) > 0 && !sweep.TwoLevels(s.plan.Fabric.Racks) {
+		s.printf("Those for racks are left out: they need two racks, and two nodes in one of them.\n")
+	}
+	if len(s.rows) == 0 {
+		return
+	}
+	if slices.ContainsFunc(s.rows, func(r *sweep.Row) bool { return r.Pace > 0 }) {
+		s.printf("%s\n", sweep.PaceNote)
+	}
 	s.printf("s/c: stripes and credits; bound and copy: see --help\n")
-	return s.err
 }
 
 func (s *sweepShow) object(failed error) error {

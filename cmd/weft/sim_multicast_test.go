@@ -17,9 +17,10 @@ import (
 // Every mistake on the command line is told in one line that names it, with exit status 2.
 func TestSimMulticastUsage(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
-		{"--nodes 1", "nodes: a group of 1 makes no sense: it has 2 to 10000"},
+		{"--nodes 1", `--nodes "1": a group of 1 makes no sense: it has 2 to 10000`},
 		{"--nodes 0", `--nodes "0": write how many nodes there are, 2 to 10000`},
-		{"--nodes 20000", "nodes: a group of 10001 makes no sense: it has 2 to 10000"},
+		{"--nodes 10000000", `--nodes "10000000": a group of 10000000 makes no sense: it has 2 to 10000`},
+		{"--nodes 9223372036854775807", "a group of 9223372036854775807 makes no sense"},
 		{"--nodes -4", `--nodes "-4": write how many`},
 		{"--nodes many", `--nodes "many": write how many`},
 		{"--nodes 4KiB", `--nodes "4KiB": write how many`},
@@ -29,8 +30,10 @@ func TestSimMulticastUsage(t *testing.T) {
 		{"--racks 3x5 --nodes 16", "--nodes 16 --racks 3x5: the racks have 15 nodes, with the root: leave --nodes out, or make them fit"},
 		{"--racks 3x5 --nodes 15,30", "leave --nodes out, or make them fit"},
 		{"--racks 3x0", `--racks "3x0": write how many members are in each rack`},
-		{"--racks 200x100", "nodes: a group of 10001"},
-		{"--racks 1x1", "nodes: a group of 1"},
+		{"--racks 200x100", "--racks 200x100: a group of 20000 makes no sense: it has 2 to 10000"},
+		{"--racks 1x1", "--racks 1x1: a group of 1"},
+		{"--racks 1x8 --algorithm rack-chain", "--algorithm rack-chain with --racks 1x8: it needs two racks at least, and two nodes in one of them"},
+		{"--racks 8x1 --algorithm rack-stripes,all", "--algorithm rack-stripes with --racks 8x1: it needs"},
 		{"--oversubscribe 4", "--oversubscribe 4 is about links between racks: say --racks"},
 		{"--racks 2x4 --oversubscribe 0.5", "--oversubscribe 0.5: it is between 1 and 1000000"},
 		{"--racks 2x4 --oversubscribe NaN", "--oversubscribe NaN: it is between"},
@@ -56,6 +59,8 @@ func TestSimMulticastUsage(t *testing.T) {
 		{"--algorithm magic", `no algorithm "magic": there are pipeline, circulant`},
 		{"--algorithm rack-chain", "--algorithm rack-chain needs --racks"},
 		{"--algorithm=", "algorithms: none at all"},
+		{"--stripes 0", "--stripes: 0 makes no sense: leave it out, and it is chosen"},
+		{"--credits 0", "--credits: 0 makes no sense: leave it out, and it is chosen"},
 		{"--stripes 100", "stripes: 100"},
 		{"--credits 1000", "credits: 1000"},
 		{"--stripes -1", "stripes: -1"},
@@ -65,6 +70,7 @@ func TestSimMulticastUsage(t *testing.T) {
 		{"--plot=", `--plot "": write FILE.svg`},
 		{"--plot x.png", `--plot "x.png": write FILE.svg`},
 		{"--plot /nowhere/x.svg", "there is no directory /nowhere"},
+		{"--nodes 2..8192 --size 1,2,3,4,5 --plot x.svg", "series are too many to tell apart: draw at most 24"},
 		{"--nodes 2..8192 --size 1..1GiB --blocks 64..64KiB", "a sweep of"},
 	} {
 		status, out, errs := weft(append([]string{"sim", "multicast"}, strings.Fields(c.args)...)...)
@@ -83,7 +89,12 @@ func TestSimMulticast(t *testing.T) {
 		{"--nodes 8 --size 1MB,2MB --algorithm auto", "\nbest, 2 MB: auto "},
 		{"--nodes 8 --size 1MB --blocks 64KiB,128KiB --algorithm chain,chain", "\nchain      128 KiB "},
 		{"--nodes 8 --size 1MB --algorithm auto,all -v", " at best "},
-		{"--racks 2x4 --size 1MB --oversubscribe 4 --algorithm all,auto", "2 racks, each with 100 Gbit/s to the others.\n"},
+		{"--racks 2x4 --size 1MB --oversubscribe 4 --algorithm all,auto", "2 racks of 4, oversubscribed 4:1: each has 100 Gbit/s to the others.\n"},
+		{"--racks 1x4 --size 1MB --algorithm all", "\nThose for racks are left out: they need two racks, and two nodes in one of them.\n"},
+		{"--racks 4x1 --size 1MB --algorithm all,auto", "\nThose for racks are left out"},
+		{"--nodes 8 --size 16MB --algorithm pipeline -v", "/3~ "},
+		{"--nodes 8 --size 16MB --algorithm pipeline -v", "\n  a pace of "},
+		{"--nodes 8 --size 16MB --algorithm pipeline", "\n~ paced: a member sends one block in the time that a link takes for it\n"},
 		{"--racks 4,2,2 --size 1MB,2MB --blocks 100kB --algorithm all,auto", "rack-stripes"},
 		{"--nodes 8 --size 1MB --slow 3@50%,0-1@10% --message 5us --latency 3us --offload --seed 7", "The link between nodes 0 and 1 has 10.0 % of its rate."},
 		{"--nodes 8 --size 1MB --slow 3@50% --slow 4@50%", "Node 4 has 50.0 % of its rate."},
@@ -157,9 +168,9 @@ func TestSimMulticastDraws(t *testing.T) {
 	dir := t.TempDir()
 	for file, begins := range map[string]string{"a.svg": "<svg", "a.html": "<!doctype html>"} {
 		path := filepath.Join(dir, file)
-		status, _, errs := weft(strings.Fields("sim multicast --nodes 4,8 --size 1MB --quiet --plot " + path)...)
+		status, _, errs := weft(strings.Fields("sim multicast --nodes 4,8 --size 1MB --plot " + path)...)
 		text, err := os.ReadFile(path)
-		if status != 0 || errs != "" || err != nil || !strings.HasPrefix(strings.ToLower(string(text)), begins) {
+		if status != 0 || errs != "weft: wrote "+path+"\n" || err != nil || !strings.HasPrefix(strings.ToLower(string(text)), begins) {
 			t.Errorf("%s: status %d, %s, %v, %.60s", file, status, errs, err, text)
 		}
 	}
@@ -172,7 +183,8 @@ func TestSimMulticastInterrupted(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "none.svg")
 		var out, errs strings.Builder
 		status := run(ctx, append(strings.Fields("sim multicast --nodes 100 --size 1TB --quiet --plot "+path), strings.Fields(args)...), &out, &errs)
-		if status < exitSignal || errs.String() != "weft: interrupted\n" || out.Len() == 0 {
+		if said := "interrupted: 0 of 5 were simulated; " + path + " was not written"; status < exitSignal || errs.String() != "weft: "+said+"\n" ||
+			out.Len() == 0 || strings.Contains(out.String(), `"interrupted":true,"error":"`+said+`"`) != (args != "") {
 			t.Errorf("%s: status %d, %s%s", args, status, &out, &errs)
 		}
 		if _, err := os.Stat(path); err == nil {

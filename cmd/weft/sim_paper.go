@@ -46,7 +46,7 @@ Without a name it lists the experiments. Exit status 1 if a claim does not hold.
 	f.StringVar(&o.plot, "plot", "", "draw them, to `FILE`.svg or FILE.html, or each into a directory")
 	f.StringVar(&o.record, "out", "", "keep them in `FILE`.json, for weft bench report")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object")
-	f.BoolVarP(&o.mute, "quiet", "q", false, "no progress line")
+	f.BoolVarP(&o.mute, "quiet", "q", false, "no progress line, no word of files that were written")
 	return cmd
 }
 
@@ -71,7 +71,7 @@ func (o *simPaperOptions) run(cmd *cobra.Command, args []string) error {
 	if err := show.run(cmd.Context(), scenarios, o); err != nil {
 		return err
 	}
-	if err := o.keep(args, show.report.Figures); err != nil {
+	if err := o.keep(cmd.ErrOrStderr(), args, show.report.Figures); err != nil {
 		return err
 	}
 	return show.verdict()
@@ -96,19 +96,36 @@ func checkPlot(cmd *cobra.Command, path string) error {
 	return nil
 }
 
+// asPlot is an error of what would be drawn as one of the flag that asks for it.
+func asPlot(path string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("--plot %s: %w", path, err)
+}
+
+// wrote says that there is a file now.
+func wrote(errs io.Writer, mute bool, path string) error {
+	if mute {
+		return nil
+	}
+	_, err := fmt.Fprintf(errs, "weft: wrote %s\n", path)
+	return err
+}
+
 // scenarios are those that were named, each once, in the order of the paper.
 func (o *simPaperOptions) scenarios(names []string) ([]paper.Scenario, error) {
 	all := paper.Scenarios()
 	if len(names) == 0 && (o.plot != "" || o.record != "") {
 		return nil, errors.New("which experiment? Name one, or all; 'weft sim paper' lists them")
 	}
-	if slices.Contains(names, "all") && len(names) == 1 {
-		return all, nil
-	}
 	for _, name := range names {
-		if _, err := paper.Find(name); err != nil {
+		if _, err := paper.Find(name); err != nil && name != "all" {
 			return nil, fmt.Errorf("%w; or all", err)
 		}
+	}
+	if slices.Contains(names, "all") {
+		return all, nil
 	}
 	return slices.DeleteFunc(all, func(s paper.Scenario) bool { return !slices.Contains(names, s.Name) }), nil
 }
@@ -143,7 +160,7 @@ func (o *simPaperOptions) list(out io.Writer) error {
 }
 
 // keep writes what was asked for to files.
-func (o *simPaperOptions) keep(args []string, figures []*figure.Figure) error {
+func (o *simPaperOptions) keep(errs io.Writer, args []string, figures []*figure.Figure) error {
 	command := o.command(args)
 	record := figure.NewRecord(version, command)
 	record.Figures = figures
@@ -151,11 +168,18 @@ func (o *simPaperOptions) keep(args []string, figures []*figure.Figure) error {
 		if err := figure.Save(o.record, record); err != nil {
 			return err
 		}
+		if err := wrote(errs, o.mute, o.record); err != nil {
+			return err
+		}
 	}
 	if o.plot == "" {
 		return nil
 	}
-	return figure.Draw(o.plot, "The RDMC paper's experiments", []string{"Simulated, in virtual time. Repeat it with: " + command}, figures...)
+	about := []string{"Simulated, in virtual time. Repeat it with: " + command}
+	if err := figure.Draw(o.plot, "The RDMC paper's experiments", about, figures...); err != nil {
+		return err
+	}
+	return wrote(errs, o.mute, o.plot)
 }
 
 // command is what repeats the experiments.

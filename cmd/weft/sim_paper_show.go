@@ -42,6 +42,7 @@ func (s *paperShow) run(ctx context.Context, scenarios []paper.Scenario, o *simP
 	defer context.AfterFunc(ctx, s.progress.giveWay)()
 	err := s.runAll(ctx, scenarios, paper.Options{Seed: o.seed, Short: o.short, Progress: s.far.advance})
 	s.progress.stop()
+	err = orStopped(ctx, err, fmt.Sprintf("%d of %s were done", len(s.report.Figures), counted(len(scenarios), "experiment")), o.record, o.plot)
 	return errors.Join(err, s.finish(err))
 }
 

@@ -15,7 +15,7 @@ func TestSimPaperUsage(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"fig99", `the paper has no experiment "fig99": there are fig4a`},
 		{"fig8 fig99", `the paper has no experiment "fig99"`},
-		{"all fig8", `the paper has no experiment "all"`},
+		{"all fig99", `the paper has no experiment "fig99"`},
 		{"--plot x.svg", "which experiment? Name one, or all"},
 		{"--out x.json", "which experiment? Name one, or all"},
 		{"fig8 --plot x.png", `--plot "x.png": write FILE.svg`},
@@ -47,14 +47,15 @@ func TestSimPaperLists(t *testing.T) {
 func TestSimPaper(t *testing.T) {
 	dir := t.TempDir()
 	plot, record := filepath.Join(dir, "fig4b.html"), filepath.Join(dir, "paper.json")
-	status, out, errs := weft("sim", "paper", "fig4b", "table1", "--short", "--quiet", "--plot", plot, "--out", record)
-	if status != 0 || errs != "" || strings.Index(out, "fig4b: ") != 0 || !strings.Contains(out, "\ntable1: ") || !strings.Contains(out, "✓ ") {
+	status, out, errs := weft("sim", "paper", "fig4b", "table1", "--short", "--plot", plot, "--out", record)
+	if status != 0 || errs != "weft: wrote "+record+"\nweft: wrote "+plot+"\n" || strings.Index(out, "fig4b: ") != 0 || !strings.Contains(out, "\ntable1: ") || !strings.Contains(out, "✓ ") {
 		t.Fatalf("status %d, %s%s", status, out, errs)
 	}
 	r, err := figure.Load(record)
 	if err != nil || len(r.Figures) != 2 || r.Command != "weft sim paper fig4b table1 --short" || r.Figures[0].Name != "fig4b" {
 		t.Errorf("%v: %+v", err, r)
 	}
+	narrow(t, out)
 	if page, err := os.ReadFile(plot); err != nil || !strings.Contains(string(page), "table1") {
 		t.Errorf("%v: %.100s", err, page)
 	}
@@ -64,6 +65,14 @@ func TestSimPaperSpeaksJSON(t *testing.T) {
 	status, out, errs := weft(strings.Fields("sim paper table1 --short --json --quiet")...)
 	if status != 0 || errs != "" || strings.Count(out, "\n") != 1 || !strings.Contains(out, `"holds":true,"interrupted":false`) {
 		t.Errorf("status %d, %s%s", status, out, errs)
+	}
+}
+
+// All is all, also beside names.
+func TestSimPaperAllAndMore(t *testing.T) {
+	all, err := new(simPaperOptions).scenarios([]string{"fig4a", "all", "fig4a"})
+	if err != nil || len(all) != len(paper.Scenarios()) {
+		t.Error(err, len(all))
 	}
 }
 
@@ -91,7 +100,11 @@ func TestSimPaperInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	var out, errs strings.Builder
-	if status := run(ctx, strings.Fields("sim paper all --quiet --json"), &out, &errs); status < exitSignal || !strings.Contains(out.String(), `"interrupted":true`) {
+	dir := t.TempDir()
+	plot, record := filepath.Join(dir, "a.svg"), filepath.Join(dir, "a.json")
+	status := run(ctx, append(strings.Fields("sim paper all --quiet --json"), "--plot", plot, "--out", record), &out, &errs)
+	said := "interrupted: 0 of 12 experiments were done; " + record + " was not written; " + plot + " was not written"
+	if status < exitSignal || !strings.Contains(out.String(), `"interrupted":true,"error":"`+said+`"`) || errs.String() != "weft: "+said+"\n" {
 		t.Errorf("status %d, %s%s", status, &out, &errs)
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ const (
 type scheduleOptions struct {
 	nodes, blocks, stripes int
 	algorithm, racks, plot string
-	asJSON                 bool
+	asJSON, mute           bool
 }
 
 func newSimSchedule() *cobra.Command {
@@ -52,6 +53,7 @@ counted, for every algorithm.`,
 	f.IntVar(&o.stripes, "stripes", 0, "`N` schedules that take turns, block by block (1)")
 	f.StringVar(&o.plot, "plot", "", "draw it to `FILE`.svg or .html")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object")
+	f.BoolVarP(&o.mute, "quiet", "q", false, "no word of files that were written")
 	// It fails only for a flag that does not exist.
 	_ = cmd.RegisterFlagCompletionFunc("algorithm", cobra.FixedCompletions(append(algorithmNames(), "all"), cobra.ShellCompDirectiveNoFileComp))
 	return cmd
@@ -59,11 +61,17 @@ counted, for every algorithm.`,
 
 func (o *scheduleOptions) run(cmd *cobra.Command) error {
 	views, err := o.views(cmd)
+	if err == nil && o.plot != "" {
+		err = asPlot(o.plot, drawable(views))
+	}
 	if err != nil {
 		return usageError{err}
 	}
 	if o.plot != "" {
-		if err := drawSchedules(o.plot, views); err != nil {
+		if err := figure.Draw(o.plot, "Schedules", nil, figuresOf(views)...); err != nil {
+			return err
+		}
+		if err := wrote(cmd.ErrOrStderr(), o.mute, o.plot); err != nil {
 			return err
 		}
 	}
@@ -84,7 +92,7 @@ func (o *scheduleOptions) views(cmd *cobra.Command) (views []*scheduleView, err 
 	if err != nil {
 		return nil, err
 	}
-	if err := o.checkSizes(); err != nil {
+	if err := cmp.Or(o.checkSizes(), notZero(cmd, "it is 1", "stripes"), checkPlot(cmd, o.plot)); err != nil {
 		return nil, err
 	}
 	algorithms, err := o.algorithms(racks != nil)
@@ -133,11 +141,6 @@ func (o *scheduleOptions) checkSizes() error {
 	case o.blocks > maxShownSends/(o.nodes-1):
 		return fmt.Errorf("--blocks %d to %d members are more than %d transfers, too many to look at: up to --blocks %d can be shown",
 			o.blocks, o.nodes, maxShownSends, maxShownSends/(o.nodes-1))
-	case o.plot == "":
-		return nil
-	}
-	if err := figure.CheckPath(o.plot); err != nil {
-		return fmt.Errorf("--plot %w", err)
 	}
 	return nil
 }
@@ -162,11 +165,20 @@ func (o *scheduleOptions) algorithms(racks bool) (list []schedule.Algorithm, err
 	return list, nil
 }
 
-// drawSchedules draws all, below each other or on a page.
-func drawSchedules(path string, views []*scheduleView) error {
-	var figures []*figure.Figure
+// figuresOf are the drawings of all.
+func figuresOf(views []*scheduleView) (figures []*figure.Figure) {
 	for _, v := range views {
 		figures = append(figures, v.figure())
 	}
-	return figure.Draw(path, "Schedules", nil, figures...)
+	return figures
+}
+
+// drawable says which of them is too large for a drawing.
+func drawable(views []*scheduleView) error {
+	for _, f := range figuresOf(views) {
+		if err := f.Steps[0].Validate(); err != nil {
+			return err
+		}
+	}
+	return nil
 }

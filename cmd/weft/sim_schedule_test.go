@@ -65,8 +65,11 @@ func TestScheduleIsDrawn(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"all.svg", "all.html"} {
 		path := filepath.Join(dir, name)
-		if status, _, errs := weft("sim", "schedule", "--racks", "2x4", "--algorithm", "all", "--plot", path); status != 0 {
-			t.Fatal(errs)
+		if _, _, errs := weft("sim", "schedule", "--plot", path); errs != "weft: wrote "+path+"\n" {
+			t.Errorf("it says %q", errs)
+		}
+		if status, _, errs := weft("sim", "schedule", "--racks", "2x4", "--algorithm", "all", "--plot", path, "-q"); status != 0 || errs != "" {
+			t.Fatal(status, errs)
 		}
 		if arrows := countElements(t, path, "send"); arrows != 8*7*3 {
 			t.Errorf("%s has %d arrows", name, arrows)
@@ -116,6 +119,8 @@ func TestScheduleRefuses(t *testing.T) {
 		"--racks 1,9223372036854775807x1": "4,4,8, or 8x64",
 		"--racks 100x100":                 "up to 5000 members can be shown",
 		"--racks 2x4 --nodes 9":           "has 8 members, and --nodes says 9",
+		"--stripes 0":                     "--stripes: 0 makes no sense: leave it out, and it is 1",
+		"--plot=":                         `--plot "": write FILE.svg`,
 		"--stripes 65":                    "65 stripes: a group has 1 to 64",
 		"--plot a.png":                    "write FILE.svg",
 		"--plot no/such/a.svg":            "there is no directory no/such",
@@ -133,7 +138,7 @@ func TestScheduleRefuses(t *testing.T) {
 func TestScheduleTooLargeToDraw(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "big.svg")
 	status, out, errs := weft("sim", "schedule", "--nodes", "512", "--plot", path)
-	if status != exitFailed || out != "" || !strings.Contains(errs, "take fewer members or blocks") {
+	if status != exitUsage || out != "" || !strings.Contains(errs, "take fewer members or blocks") {
 		t.Errorf("status %d, %q, %s", status, out, errs)
 	}
 	if _, err := os.Stat(path); err == nil {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/weft-fabric/weft/bench/figure"
 	"github.com/weft-fabric/weft/internal/plot"
+	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
 
@@ -90,7 +91,7 @@ func (v *scheduleView) sum() string {
 
 // figure draws the schedule.
 func (v *scheduleView) figure() *figure.Figure {
-	d := plot.Steps{Title: fmt.Sprintf("%s: %d members, %s, %s", v.Algorithm, v.config.Members, counted(v.blocks, "block"), counted(v.Steps, "step")),
+	d := plot.Steps{Title: fmt.Sprintf("%s: %d members, %s, %s", printable.Capital(v.Algorithm), v.config.Members, counted(v.blocks, "block"), counted(v.Steps, "step")),
 		Racks: v.racks, Blocks: v.blocks}
 	for rank := range v.config.Members {
 		d.Members = append(d.Members, fmt.Sprint(rank))
@@ -108,12 +109,12 @@ func (v *scheduleView) figure() *figure.Figure {
 // What a line of the terminal has room for.
 const (
 	gridBlocks  = 10 // a digit each
-	gridColumns = 100
+	gridColumns = 80
 )
 
 // fitsGrid reports whether what everybody has after each step can be shown.
 func (v *scheduleView) fitsGrid() bool {
-	return v.blocks <= gridBlocks && v.config.Members <= 100 && 14+(v.Steps+1)*max(v.blocks+2, 4) <= gridColumns
+	return v.blocks <= gridBlocks && v.config.Members <= 100 && 22+max(v.blocks, 5)+v.Steps*(max(v.blocks, 2)+2) <= gridColumns
 }
 
 // progressTable has a digit for each block that a member has, after each step.

@@ -9,6 +9,7 @@ import (
 // Bars are groups of bars, one of each series in every group. They lie, so that names can be as long as they like.
 type Bars struct {
 	Title  string      `json:"title"`
+	Note   string      `json:"note,omitempty"` // below the title, paler
 	Y      Axis        `json:"y"`
 	Groups []string    `json:"groups"`
 	Series []BarSeries `json:"series"`
@@ -35,7 +36,7 @@ func (b *Bars) draw() (*canvas, error) {
 	}
 	out := &canvas{width: chartWidth, narrowest: chartLeast}
 	value := newAxis(b.Y, b.values())
-	top := out.heading(b.Title) + 20
+	top := out.heading(b.Title, b.Note) + 20
 	if b.Bound > 0 {
 		top += lineHeight // for its name
 	}
@@ -119,7 +120,7 @@ func (b *Bars) Validate() error {
 }
 
 func (b *Bars) validate() error {
-	texts := append([]string{b.Title, b.Y.Label, b.Y.Unit}, b.Groups...)
+	texts := append([]string{b.Title, b.Note, b.Y.Label, b.Y.Unit}, b.Groups...)
 	switch {
 	case len(b.Groups) == 0 || len(b.Series) == 0:
 		return errEmpty

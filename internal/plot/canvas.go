@@ -107,12 +107,16 @@ func (c *canvas) valued(x, y float64, value, name string) {
 	fmt.Fprintf(&c.body, `<text class="halo" x="%s" y="%s">%s<tspan class="muted" dx="8">%s</tspan></text>`, num(x), num(y), escape(value), escape(name))
 }
 
-// heading writes the title in as many lines as it takes, and returns where what follows may begin.
-func (c *canvas) heading(title string) (y float64) {
+// heading writes the title and the note in as many lines as they take, and returns where what follows may begin.
+func (c *canvas) heading(title, note string) (y float64) {
 	c.title, y = title, 8
 	for _, line := range printable.Wrap(title, int((c.width-2*edge)/9)) {
 		y += 20
 		c.text("title", edge, y, line)
+	}
+	for _, line := range printable.Wrap(note, int((c.width-2*edge)/7)) {
+		y += lineHeight
+		c.text("muted", edge, y, line)
 	}
 	return y
 }

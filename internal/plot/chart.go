@@ -13,6 +13,7 @@ type Series struct {
 	Name   string  `json:"name"`
 	Points []Point `json:"points"`           // in the order in which the line joins them
 	Dashed bool    `json:"dashed,omitempty"` // for what is computed, beside what is measured
+	Hue    int     `json:"hue,omitempty"`    // 1 to 8: the colour that its name has in every chart; 0: one that is free
 }
 
 // Axis is one direction of a chart. Linear axes begin at 0 if nothing is negative.
@@ -27,6 +28,7 @@ type Axis struct {
 // Chart is lines with points over two axes.
 type Chart struct {
 	Title  string   `json:"title"`
+	Note   string   `json:"note,omitempty"` // below the title, paler: what else one has to know
 	X      Axis     `json:"x"`
 	Y      Axis     `json:"y"`
 	Series []Series `json:"series"`
@@ -51,20 +53,21 @@ func (c *Chart) draw() (*canvas, error) {
 	xs, ys := c.values(func(p Point) float64 { return p.X }), c.values(func(p Point) float64 { return p.Y })
 	x, y := newAxis(c.X, xs), newAxis(c.Y, ys)
 	x.cutOff(xs)
-	top := out.heading(c.Title) + 34
+	top := out.heading(c.Title, c.Note) + 34
 	y.from, y.to = top+chartHeight, top
 	x.from, x.to = edge+y.widest()+8, chartWidth-edge-c.legendWidth()
 	x.standAt(xs)
 	out.height = y.from + 56
 	out.drawAxes(x, y)
+	hues := c.hues()
 	for _, dashed := range []bool{true, false} { // what is measured lies on top
 		for i := range c.Series {
 			if c.Series[i].Dashed == dashed {
-				out.drawSeries(i, &c.Series[i], x, y)
+				out.drawSeries(hues[i], &c.Series[i], x, y)
 			}
 		}
 	}
-	c.drawLegend(out, x, y)
+	c.drawLegend(out, hues, x, y)
 	return out, nil
 }
 
@@ -94,8 +97,8 @@ func (c *canvas) drawAxes(x, y *axis) {
 	c.body.WriteByte('\n')
 }
 
-func (c *canvas) drawSeries(i int, s *Series, x, y *axis) {
-	c.open("series " + colour(i))
+func (c *canvas) drawSeries(hue int, s *Series, x, y *axis) {
+	c.open("series " + colour(hue))
 	c.hover(s.Name)
 	var line []Point
 	for _, p := range s.Points {
@@ -105,7 +108,7 @@ func (c *canvas) drawSeries(i int, s *Series, x, y *axis) {
 	for j := 0; j < len(line); j += everyMarked(len(line)) {
 		c.open("point")
 		c.hover(s.Name, x.Label+": "+x.full(s.Points[j].X), y.Label+": "+y.full(s.Points[j].Y))
-		c.mark(i, line[j].X, line[j].Y)
+		c.mark(hue, line[j].X, line[j].Y)
 		c.end()
 	}
 	c.end()

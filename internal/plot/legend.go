@@ -30,7 +30,7 @@ type label struct {
 }
 
 // drawLegend writes each name where its line ends, or as near to that as there is room.
-func (c *Chart) drawLegend(out *canvas, x, y *axis) {
+func (c *Chart) drawLegend(out *canvas, hues []int, x, y *axis) {
 	var labels []*label
 	for i, s := range c.Series {
 		end := y.at(s.Points[len(s.Points)-1].Y)
@@ -40,12 +40,12 @@ func (c *Chart) drawLegend(out *canvas, x, y *axis) {
 	out.height = max(out.height, bottom+edge)
 	for _, l := range labels {
 		s := &c.Series[l.series]
-		out.open(colour(l.series))
+		out.open(colour(hues[l.series]))
 		if last := s.Points[len(s.Points)-1]; x.to-x.at(last.X) < 40 {
 			out.line("leader", x.at(last.X)+8, l.end, x.to+12, l.y)
 		}
 		out.line(curve(s), x.to+14, l.y, x.to+34, l.y)
-		out.mark(l.series, x.to+24, l.y)
+		out.mark(hues[l.series], x.to+24, l.y)
 		for j, line := range l.lines {
 			out.text("", x.to+40, l.y+4.5+float64(j)*lineHeight, line)
 		}

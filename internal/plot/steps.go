@@ -85,7 +85,7 @@ func (s *Steps) stage() *stage {
 	}
 	g.out.width = max(g.column(len(s.Steps))+g.strip+edge, chartLeast)
 	g.out.narrowest = 0.8 * g.out.width
-	g.top = g.out.heading(s.Title) + 44
+	g.top = g.out.heading(s.Title, "") + 44
 	y := g.top
 	for i := range s.Members {
 		if g.beginsRack(i) {

@@ -73,6 +73,28 @@ func (p paper) css(colour func(int) string) string {
 	return out.String()
 }
 
+// hues are the colours of a chart's series, counted from 0: first those that were asked for, each once, then the others in
+// their order.
+func (c *Chart) hues() []int {
+	all, taken := make([]int, len(c.Series)), map[int]bool{}
+	for i, s := range c.Series {
+		if all[i] = s.Hue - 1; s.Hue == 0 || taken[all[i]] {
+			all[i] = -1
+		}
+		taken[all[i]] = true
+	}
+	next := 0
+	for i := range all {
+		for all[i] < 0 && taken[next] {
+			next++
+		}
+		if all[i] < 0 {
+			all[i], taken[next] = next, true
+		}
+	}
+	return all
+}
+
 // colour is the class of the i-th line, bar or block.
 func colour(i int) string { return fmt.Sprintf("c%d", i%colours) }
 

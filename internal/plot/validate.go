@@ -42,10 +42,13 @@ func (c *Chart) Validate() error {
 }
 
 func (c *Chart) validateShape() error {
-	points, texts := 0, []string{c.Title, c.X.Label, c.X.Unit, c.Y.Label, c.Y.Unit}
+	points, texts := 0, []string{c.Title, c.Note, c.X.Label, c.X.Unit, c.Y.Label, c.Y.Unit}
 	for _, s := range c.Series {
 		if len(s.Points) == 0 {
 			return fmt.Errorf("series %.60q: %w", s.Name, errEmpty)
+		}
+		if s.Hue < 0 || s.Hue > colours {
+			return fmt.Errorf("series %.60q has hue %d: 1 to %d, or 0 for any", s.Name, s.Hue, colours)
 		}
 		points += len(s.Points)
 		texts = append(texts, s.Name)

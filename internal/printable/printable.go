@@ -42,6 +42,12 @@ func cut(text string, limit int) string {
 	return text[:limit]
 }
 
+// Capital is text as a title: it begins with a capital letter.
+func Capital(text string) string {
+	_, size := utf8.DecodeRuneInString(text)
+	return strings.ToUpper(text[:size]) + text[size:]
+}
+
 // Wrap cuts text into lines of at most so many runes, between words where it can.
 func Wrap(text string, columns int) (lines []string) {
 	line := []rune{}

@@ -36,6 +36,14 @@ func FuzzClean(f *testing.F) {
 	})
 }
 
+func TestCapital(t *testing.T) {
+	for text, want := range map[string]string{"": "", "rack-chain: 8": "Rack-chain: 8", "öl": "Öl", "8 MB": "8 MB", "Fig": "Fig"} {
+		if got := Capital(text); got != want {
+			t.Errorf("%q became %q", text, got)
+		}
+	}
+}
+
 func TestWrap(t *testing.T) {
 	for text, want := range map[string][]string{
 		"":                    nil,
