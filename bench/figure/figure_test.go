@@ -67,6 +67,41 @@ func TestHolds(t *testing.T) {
 	}
 }
 
+// An algorithm has one colour, whatever else is drawn, and a figure is not changed by being drawn.
+func TestAlgorithmsHaveColours(t *testing.T) {
+	for _, names := range [][]string{{"sequential", "pipeline"}, {"bound", "pipeline", "tree"}} {
+		f := copies()
+		f.Charts = []plot.Chart{{Title: "t"}}
+		for _, name := range names {
+			f.Charts[0].Series = append(f.Charts[0].Series, plot.Series{Name: name, Points: []plot.Point{{X: 1, Y: 1}}})
+		}
+		var out bytes.Buffer
+		if err := drawAll(&out, []*Figure{f}); err != nil || !strings.Contains(out.String(), `<g class="series c0"><title>pipeline</title>`) {
+			t.Errorf("%v: %v in\n%s", names, err, &out)
+		}
+		if f.Charts[0].Series[1].Hue != 0 {
+			t.Error("drawing has changed the figure")
+		}
+	}
+}
+
+// The heads of a table that is too wide stand in several lines, at the bottom; those of one that fits are left alone.
+func TestHeadsAreWrapped(t *testing.T) {
+	long := strings.Repeat("x", 52)
+	table := Table{Columns: []string{"", "without the pause", "with it"}, Rows: [][]string{{long, "54555.4 µs", "7 µs"}, {"short", "1 µs", "8 µs"}}}
+	gap := strings.Repeat(" ", 54)
+	want := gap + "  without the\n" + gap + "        pause  with it\n  " + long + "   54555.4 µs     7 µs\n"
+	var out strings.Builder
+	if err := table.Print(&out); err != nil || !strings.HasPrefix(out.String(), want) {
+		t.Errorf("%v: it prints\n%swant\n%s", err, &out, want)
+	}
+	table.Rows[0][0] = ""
+	out.Reset()
+	if err := table.Print(&out); err != nil || !strings.Contains(out.String(), "  without the pause  with it\n") {
+		t.Errorf("%v: it prints\n%s", err, &out)
+	}
+}
+
 func TestLongLinesAreWrapped(t *testing.T) {
 	f := &Figure{Name: "long", Title: strings.Repeat("word ", 50), Text: strings.Repeat("text ", 100), Claims: []Claim{{Text: strings.Repeat("claim ", 60)}}}
 	var out strings.Builder

@@ -64,9 +64,9 @@ func (b *bandwidths) chart(title string, from, to int) plot.Chart {
 
 // table has a row for each line.
 func (b *bandwidths) table() *figure.Table {
-	t := &figure.Table{Columns: []string{"Gbit/s"}}
+	t := &figure.Table{Columns: []string{"Gbit/s, by members"}}
 	for _, n := range b.members {
-		t.Columns = append(t.Columns, fmt.Sprint(n, " members"))
+		t.Columns = append(t.Columns, fmt.Sprint(n))
 	}
 	for i, l := range b.lines {
 		row := []string{l.name}

@@ -112,13 +112,13 @@ func (s Scenario) stepsOf(all []*interruption) *figure.Figure {
 	one, offload := all[0], all[2]
 	f := s.figure("The transfer of table 1. The host of member 3 pauses for 100 µs when its 241st block comes. " +
 		"In the paper the root sends a block faster than relayers do, and then waits for them: those NICs slowed down when they " +
-		"sent and received at once, and the simulated ones do not.")
+		"sent and received at once, and the simulated ones do not. Of waits the longest is shown.")
 	f.Charts = []plot.Chart{
 		stepChart("Relayer, one block at a time", one.relayer[1:]),
 		stepChart("Root, one block at a time", one.root),
 		stepChart("Root, offloaded", offload.root),
 	}
-	f.Table = &figure.Table{Columns: []string{"", "without the pause", "with it", "longer by", "longest wait of the relayer", "of the root"}}
+	f.Table = &figure.Table{Columns: []string{"", "without the pause", "with it", "longer by", "relayer waits", "root waits"}}
 	for _, i := range all {
 		f.Table.Rows = append(f.Table.Rows, []string{i.name, micros(i.well), micros(i.paused), micros(i.paused - i.well),
 			micros(longest(i.relayer)), micros(longest(i.root))})

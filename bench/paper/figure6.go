@@ -20,7 +20,7 @@ func figure6() Scenario {
 			"message divided by the time until all have it.")
 		f.Charts = []plot.Chart{{Title: s.Title, X: plot.Axis{Label: "block size", Unit: "bytes", Log: true},
 			Y: plot.Axis{Label: "bandwidth", Unit: "bits/s"}, Series: out.lines(bitRate)}}
-		f.Table = out.table("block", bytes, gigabits)
+		f.Table = out.table("Gbit/s, by block", bytes, gigabits)
 		f.Claims = peakClaims(out)
 		return f, nil
 	}

@@ -131,7 +131,7 @@ func (t *tiny) bars() plot.Bars {
 }
 
 func (t *tiny) table() *figure.Table {
-	table := &figure.Table{Columns: []string{"members", "messages a second", "each", "one alone"}}
+	table := &figure.Table{Columns: []string{"group", "messages a second", "each", "one alone"}}
 	for _, part := range costParts {
 		table.Columns = append(table.Columns, part.name)
 	}

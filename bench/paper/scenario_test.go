@@ -5,8 +5,11 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
+	"github.com/weft-fabric/weft/bench/figure"
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
+	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/simtest/groups"
 )
 
@@ -32,7 +35,30 @@ func TestScenarios(t *testing.T) {
 			if len(f.Charts)+len(f.Bars) == 0 || f.Table == nil {
 				t.Error("it shows nothing")
 			}
+			checkLooks(t, f, text.String())
 		})
+	}
+}
+
+// checkLooks sees that a figure fits a terminal, and that titles begin as titles do.
+func checkLooks(t *testing.T, f *figure.Figure, text string) {
+	t.Helper()
+	for line := range strings.Lines(text) {
+		if n := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); n > 80 {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
+	titles := []string{f.Title}
+	for _, c := range f.Charts {
+		titles = append(titles, c.Title)
+	}
+	for _, b := range f.Bars {
+		titles = append(titles, b.Title)
+	}
+	for _, title := range titles {
+		if title != printable.Capital(title) {
+			t.Errorf("a title begins small: %s", title)
+		}
 	}
 }
 

@@ -80,4 +80,4 @@ func bytes(x float64) string                  { return units.Size(x).String() }
 func seconds(_ float64, r result) float64     { return r.last.Seconds() }
 func milliseconds(_ float64, r result) string { return fmt.Sprintf("%.2f ms", r.last.Seconds()*1e3) }
 func bitRate(_ float64, r result) float64     { return r.rate() }
-func gigabits(_ float64, r result) string     { return fmt.Sprintf("%.1f Gbit/s", r.rate()/1e9) }
+func gigabits(_ float64, r result) string     { return fmt.Sprintf("%.1f", r.rate()/1e9) }

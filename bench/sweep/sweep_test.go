@@ -217,6 +217,8 @@ func TestFigures(t *testing.T) {
 		switch {
 		case label == "" && (len(f.Bars) != 1 || len(f.Bars[0].Groups) != len(All([]int{4, 4}))+1 || f.Bars[0].Bound <= 0):
 			t.Errorf("bars: %+v", f.Bars)
+		case label == "" && f.Bars[0].Note != "2 racks of 4, oversubscribed 4:1: each has 40 Gbit/s to the others.":
+			t.Errorf("the drawing says %q", f.Bars[0].Note)
 		case label != "" && (len(f.Charts) != 1 || f.Charts[0].X.Label != label):
 			t.Errorf("%s: %+v", label, f.Charts)
 		}

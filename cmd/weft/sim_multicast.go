@@ -44,7 +44,8 @@ blocks, a row with its time, and beside it
 
 --algorithm is a list, all, or auto: the cost model chooses algorithm, block,
 stripes and credits, the best that go with what is said of them. Of what is not
-said for an algorithm the model chooses the best for it. In lists, 2..512 stands for 2, 4, 8 and so on.
+said for an algorithm the model chooses the best for it. In lists, 2..512 stands
+for 2, 4, 8 and so on.
 
 Racks have a link to the others whose rate --oversubscribe says: all its nodes'
 rates together, divided by that. --slow 3@50% leaves node 3 half its rate,

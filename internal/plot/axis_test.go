@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -130,6 +131,22 @@ func TestMarkersDiffer(t *testing.T) {
 			t.Errorf("series %d looks as %d", i, before)
 		}
 		seen[key] = i
+	}
+}
+
+// A hue that was asked for is given, once; the others take what is free, in their order.
+func TestHues(t *testing.T) {
+	for _, c := range []struct{ asked, got []int }{
+		{[]int{0, 0, 0}, []int{0, 1, 2}}, {[]int{0, 1, 3, 0}, []int{1, 0, 2, 3}}, {[]int{2, 2, 0}, []int{1, 0, 2}},
+		{[]int{8, 7, 6, 5, 4, 3, 2, 1, 0, 0}, []int{7, 6, 5, 4, 3, 2, 1, 0, 8, 9}},
+	} {
+		chart := &Chart{}
+		for _, hue := range c.asked {
+			chart.Series = append(chart.Series, Series{Hue: hue})
+		}
+		if got := chart.hues(); !slices.Equal(got, c.got) {
+			t.Errorf("%v: %v, want %v", c.asked, got, c.got)
+		}
 	}
 }
 

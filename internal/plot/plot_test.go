@@ -117,6 +117,18 @@ func wellFormed(text []byte) error {
 	}
 }
 
+// A note stands below the title, and is wrapped as that is.
+func TestNotes(t *testing.T) {
+	c, b := scaling(), contest()
+	c.Note, b.Note = "4 racks of 4, oversubscribed 4:1", strings.Repeat("racks and nodes ", 8)
+	if text := drawn(t, c); !strings.Contains(text, `<text class="muted" x="16" y="46">4 racks of 4, oversubscribed 4:1</text>`) {
+		t.Errorf("no note in\n%.3000s", text)
+	}
+	if text := drawn(t, b); strings.Count(text, ">racks and nodes") != 1 || strings.Count(text, `<text class="muted" x="16" `) != 2 {
+		t.Errorf("no note of two lines in\n%.3000s", text)
+	}
+}
+
 func TestSeveralInOne(t *testing.T) {
 	text := drawn(t, scaling(), contest(), figure3(t))
 	if n := strings.Count(text, "<style>"); n != 1 {
@@ -147,6 +159,7 @@ func TestRefused(t *testing.T) {
 	bars := func(change func(*Bars)) Drawing { b := contest(); change(b); return b }
 	steps := func(change func(*Steps)) Drawing { s := figure3(t); change(s); return s }
 	for says, d := range map[string]Drawing{
+		"series \"chain\" has hue 9: 1 to 8":                             chart(func(c *Chart) { c.Series[1].Hue = 9 }),
 		"there is nothing to draw":                                       &Chart{},
 		"series \"pipeline\": there is nothing":                          chart(func(c *Chart) { c.Series[0].Points = nil }),
 		"point 2: NaN is no number":                                      chart(func(c *Chart) { c.Series[1].Points[2].Y = math.NaN() }),
@@ -193,8 +206,8 @@ func FuzzTexts(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		c, b, s := scaling(), contest(), figure3(t)
-		c.Title, c.X.Label, c.Y.Label, c.Y.Unit, c.Series[0].Name = text, text, text, text, text
-		b.Title, b.Groups[0], b.Series[0].Name, b.Y.Label = text, text, text, text
+		c.Title, c.Note, c.X.Label, c.Y.Label, c.Y.Unit, c.Series[0].Name = text, text, text, text, text, text
+		b.Title, b.Note, b.Groups[0], b.Series[0].Name, b.Y.Label = text, text, text, text, text
 		s.Title, s.Members[2] = text, text
 		for _, d := range []Drawing{c, b, s} {
 			var out bytes.Buffer
