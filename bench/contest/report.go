@@ -32,10 +32,18 @@ func misses(results []Result) (err error) {
 		case r.Failed != "":
 			err = errors.Join(err, fmt.Errorf("%s: %s", r.What, r.Failed))
 		case !r.met():
-			err = errors.Join(err, fmt.Errorf("%s: %s, the bound is %s", r.What, r.measured(), number(r.Bound)))
+			err = errors.Join(err, fmt.Errorf("%s: %s, the bound is %s%s", r.What, r.measured(), number(r.Bound), r.because()))
 		}
 	}
 	return err
+}
+
+// because is the reason behind a miss.
+func (r Result) because() string {
+	if r.Why == "" {
+		return ""
+	}
+	return ": " + r.Why
 }
 
 func printTable(w io.Writer, results []Result, last Record) {

@@ -26,7 +26,7 @@ func fromContest(file string, record *Record) *Figure {
 
 // claimOf tells a row of a contest as a claim.
 func claimOf(r contest.Result, row []string, met bool) Claim {
-	c := Claim{Text: row[0], Measured: row[1], Holds: met}
+	c := Claim{Text: row[0], Measured: row[1], Holds: met, Why: printable.Clean(r.Why, MaxLine)}
 	if r.Peer != "" {
 		c.Text += ", against " + printable.Clean(r.Peer, MaxLine)
 	}

@@ -12,6 +12,15 @@ type Claim struct {
 	Text     string `json:"text"`     // "127, 255 and 511 copies cost nearly the same"
 	Measured string `json:"measured"` // "56.5, 56.9, 57.3 ms: 1.01 ×"
 	Holds    bool   `json:"holds"`
+	Why      string `json:"why,omitempty"` // it does not hold, as far as that is known; shown only then
+}
+
+// Reason is why the claim does not hold; empty if it does, or if that is not known.
+func (c Claim) Reason() string {
+	if c.Holds {
+		return ""
+	}
+	return c.Why
 }
 
 // Table is what was measured, as it is printed. Every row has as many cells as there are columns.

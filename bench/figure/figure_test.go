@@ -26,10 +26,11 @@ func copies() *Figure {
 		Text: "One message in blocks of 1 MiB, on NICs of 40 Gbit/s.",
 		Charts: []plot.Chart{{Title: "256 MB to up to 511 receivers", X: plot.Axis{Label: "members", Log: true}, Y: plot.Axis{Label: "time", Unit: "s"},
 			Series: []plot.Series{{Name: "pipeline", Points: []plot.Point{{X: 128, Y: 0.0565}, {X: 512, Y: 0.0573}}}}}},
-		Bars:   []plot.Bars{{Title: "beside", Y: plot.Axis{Unit: "ratio"}, Groups: []string{"all"}, Series: []plot.BarSeries{{Name: "weft", Values: []float64{1}}}}},
-		Steps:  []plot.Steps{{Title: "two", Members: []string{"0", "1"}, Blocks: 1, Steps: [][]plot.Transfer{{{From: 0, To: 1, Block: 0}}}}},
-		Table:  &Table{Columns: []string{"members", "pipeline", "remark"}, Rows: [][]string{{"128", "56.5 ms", "first"}, {"512", "57.3 ms", "last"}}},
-		Claims: []Claim{{"127 and 511 copies cost nearly the same", "56.5 and 57.3 ms: 1.01 ×", true}, {"a sequential send does, too", "no: 27 s", false}},
+		Bars:  []plot.Bars{{Title: "beside", Y: plot.Axis{Unit: "ratio"}, Groups: []string{"all"}, Series: []plot.BarSeries{{Name: "weft", Values: []float64{1}}}}},
+		Steps: []plot.Steps{{Title: "two", Members: []string{"0", "1"}, Blocks: 1, Steps: [][]plot.Transfer{{{From: 0, To: 1, Block: 0}}}}},
+		Table: &Table{Columns: []string{"members", "pipeline", "remark"}, Rows: [][]string{{"128", "56.5 ms", "first"}, {"512", "57.3 ms", "last"}}},
+		Claims: []Claim{{Text: "127 and 511 copies cost nearly the same", Measured: "56.5 and 57.3 ms: 1.01 ×", Holds: true, Why: "never said"},
+			{Text: "a sequential send does, too", Measured: "no: 27 s", Why: "it sends to one after the other"}},
 	}
 }
 
@@ -50,6 +51,7 @@ RDMC, section 5.2.2, figure 8
   56.5 and 57.3 ms: 1.01 ×
 ✗ DOES NOT HOLD: a sequential send does, too
   no: 27 s
+  why: it sends to one after the other
 `
 	if out.String() != want {
 		t.Errorf("it prints\n%swant\n%s", &out, want)
@@ -191,11 +193,14 @@ func reported(t testing.TB, title string, about []string, figures ...*Figure) st
 func TestReport(t *testing.T) {
 	page := reported(t, "What <was> measured", []string{"here & now"}, copies(), copies())
 	for _, want := range []string{"<title>What &lt;was&gt; measured</title>", "here &amp; now", "2 of 4 claims hold.", `href="#fig8-2"`, `id="fig8-2"`,
-		"RDMC, section 5.2.2, figure 8", "127 and 511 copies cost nearly the same", "56.5 and 57.3 ms: 1.01 ×", "does not hold", `<td class="n">57.3 ms</td>`,
+		"RDMC, section 5.2.2, figure 8", "127 and 511 copies cost nearly the same", "56.5 and 57.3 ms: 1.01 ×", "does not hold", "Why: it sends to one after the other", `<td class="n">57.3 ms</td>`,
 		"<td>last</td>", `<figure class="same">`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("there is no %s", want)
 		}
+	}
+	if strings.Contains(page, "never said") {
+		t.Error("a claim that holds has a reason why it does not")
 	}
 	if n := strings.Count(page, "<svg xmlns"); n != 6 {
 		t.Errorf("%d drawings", n)
@@ -237,7 +242,7 @@ func TestDraw(t *testing.T) {
 func TestPageOfAContest(t *testing.T) {
 	r := &Record{Record: contest.Record{Notes: []string{"a note"}, Warnings: []string{"busy"}, Results: []contest.Result{
 		{What: "time", Unit: "×", Value: 1.02, Bound: 1.05, AtMost: true, Peer: "one copy", Pairs: []contest.Pair{{Peer: 1, Ours: 1.02}}, Low: 1.01, High: 1.03},
-		{What: "beside", Unit: "s", Value: 3}, {What: "broken", Failed: "it did not\nstart"}, {What: "rate", Value: 1, Bound: 2},
+		{What: "beside", Unit: "s", Value: 3}, {What: "broken", Failed: "it did not\nstart"}, {What: "rate", Value: 1, Bound: 2, Why: "it is\nslow"},
 	}}, Figures: []*Figure{copies()}}
 	about, figures := Page([]string{"some/Multi_Cast.json"}, []*Record{r})
 	if len(about) != 2 || !strings.HasPrefix(about[0], "Multi_Cast: ") || about[1] != "Warning: busy" {
@@ -247,7 +252,8 @@ func TestPageOfAContest(t *testing.T) {
 	if err := f.Validate(); err != nil || f.Name != "multi-cast" || f.Text != "a note" || len(f.Table.Rows) != 4 || figures[1].Name != "fig8" {
 		t.Fatalf("%v: %+v", err, f)
 	}
-	want := []Claim{{"time, against one copy: ≤ 1.05 ×", "1.02 ×, between 1.01 and 1.03", true}, {"broken", "failed: it did not start", false}, {"rate: ≥ 2", "1", false}}
+	want := []Claim{{Text: "time, against one copy: ≤ 1.05 ×", Measured: "1.02 ×, between 1.01 and 1.03", Holds: true},
+		{Text: "broken", Measured: "failed: it did not start"}, {Text: "rate: ≥ 2", Measured: "1", Why: "it is slow"}}
 	if !reflect.DeepEqual(f.Claims, want) {
 		t.Errorf("claims: %+v, want %+v", f.Claims, want)
 	}

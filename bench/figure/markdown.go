@@ -40,7 +40,7 @@ func (f *Figure) markdown(out *bufio.Writer, images string, names unique) {
 	if len(f.Claims) > 0 {
 		claims := Table{Columns: []string{"claim", "measured", ""}}
 		for _, c := range f.Claims {
-			claims.Rows = append(claims.Rows, []string{c.Text, c.Measured, map[bool]string{true: "✓", false: "✗"}[c.Holds]})
+			claims.Rows = append(claims.Rows, []string{c.Text, c.outcome(), map[bool]string{true: "✓", false: "✗"}[c.Holds]})
 		}
 		claims.markdown(out)
 	}
@@ -49,6 +49,14 @@ func (f *Figure) markdown(out *bufio.Writer, images string, names unique) {
 		f.Table.markdown(out)
 		fmt.Fprint(out, "\n</details>\n")
 	}
+}
+
+// outcome is what was measured, with the reason behind it if the claim does not hold.
+func (c Claim) outcome() string {
+	if reason := c.Reason(); reason != "" {
+		return c.Measured + " – " + reason
+	}
+	return c.Measured
 }
 
 func (t *Table) markdown(out *bufio.Writer) {

@@ -34,6 +34,9 @@ func (f *Figure) Print(w io.Writer) error {
 	for _, c := range f.Claims {
 		wrapped(out, mark(c.Holds)+" ", verdict(c.Holds)+c.Text)
 		wrapped(out, "  ", c.Measured)
+		if reason := c.Reason(); reason != "" {
+			wrapped(out, "  ", "why: "+reason)
+		}
 	}
 	return out.Flush()
 }

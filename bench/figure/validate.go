@@ -64,7 +64,7 @@ func (f *Figure) validateTexts() error {
 		}
 	}
 	for _, c := range f.Claims {
-		if err := printable.Check("a claim", c.Text+c.Measured, MaxText); err != nil {
+		if err := printable.Check("a claim", c.Text+c.Measured+c.Why, MaxText); err != nil {
 			return err
 		}
 	}
