@@ -130,9 +130,12 @@ func (r Result) change(old float64) string {
 	return fmt.Sprintf("%s (%+.0f %%)", number(old), 100*(r.Value/old-1))
 }
 
-// number prints a value with the three digits that a measurement has, and never as a power of ten.
+// number prints a value with the three digits that a measurement has, and never as a power of ten. Just above 1 it has as
+// many behind the point as just below: there the ratios are that are told apart.
 func number(v float64) string {
 	switch {
+	case v >= 1 && v < 1.1:
+		return fmt.Sprintf("%.4g", v)
 	case v >= 1e6:
 		return fmt.Sprintf("%.3gM", v/1e6)
 	case v >= 1e3:

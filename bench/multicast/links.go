@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/bench/contest"
@@ -15,7 +16,7 @@ const (
 	linkRate     = "200mbit"
 	messageBytes = 256 << 20
 	probeBytes   = 32 << 20
-	besideRounds = 2 // of whom nothing is asked
+	besideRounds = 2 // of the one that stands beside
 	surelyRounds = 3 // also if the last would end late
 )
 
@@ -30,10 +31,33 @@ const beside = "chain"
 // entry is somebody who takes part in rounds.
 type entry struct {
 	delivery.Contestant
-	rounds  int               // in how many it takes part; 0: in all
+	beside  bool              // it has to reach nothing, and takes part in few rounds
 	samples []delivery.Sample // one of each round
 	failed  error             // why it takes part no longer
 }
+
+// lineup is who delivers a large message.
+type lineup struct {
+	one   *entry   // the plain copy that all are compared with
+	ours  []*entry // weft, with the chain beside
+	peers []*entry // the best of each kind
+}
+
+func newLineup(peers []*entry) lineup {
+	chain := &entry{Contestant: delivery.Weft(beside, 0), beside: true}
+	return lineup{&entry{Contestant: delivery.OneCopy()}, append(ourEntries(), chain), peers}
+}
+
+// ourEntries are ours who have to reach something.
+func ourEntries() (all []*entry) {
+	for _, algorithm := range ours {
+		all = append(all, &entry{Contestant: delivery.Weft(algorithm, 0)})
+	}
+	return all
+}
+
+// everybody is in the order of their turns, and of tables.
+func (l lineup) everybody() []*entry { return slices.Concat([]*entry{l.one}, l.ours, l.peers) }
 
 // linkStep measures a large message to a group.
 func (b *bench) linkStep(receivers int) planned {
@@ -52,9 +76,10 @@ func (b *bench) linkStep(receivers int) planned {
 		if err != nil {
 			return nil, err
 		}
-		all := b.rounds(f, delivery.Load{Bytes: bytes, Repeats: 1}, append(weftEntries(), peers...))
-		b.links.add(receivers, bytes, all)
-		return linkRows(s.Name, receivers, all), b.ctx.Err()
+		l := newLineup(peers)
+		b.rounds(f, delivery.Load{Bytes: bytes, Repeats: 1}, l.everybody())
+		b.links.add(receivers, bytes, l.everybody())
+		return l.rows(s.Name, receivers), b.ctx.Err()
 	}
 	return planned{s, probeTime + time.Duration(b.Rounds)*roundTime(bytes)}
 }
@@ -70,33 +95,23 @@ func roundTime(bytes int) time.Duration {
 	return 8 * (startTime + time.Duration(float64(bytes)/rate*float64(time.Second)))
 }
 
-// weftEntries are ours, with the copy that all are compared with in front.
-func weftEntries() []*entry {
-	all := []*entry{{Contestant: delivery.OneCopy()}}
-	for _, algorithm := range ours {
-		all = append(all, &entry{Contestant: delivery.Weft(algorithm, 0)})
-	}
-	return append(all, &entry{Contestant: delivery.Weft(beside, 0), rounds: besideRounds})
-}
-
 // rounds has everybody deliver in turn. Who fails is left out from then on, and so is the rest if time runs out.
-func (b *bench) rounds(f *delivery.Field, load delivery.Load, all []*entry) []*entry {
+func (b *bench) rounds(f *delivery.Field, load delivery.Load, all []*entry) {
 	for round := range b.Rounds {
 		if b.enough(round, roundTime(load.Bytes)) {
 			b.record.Note("%d receivers: %d rounds of %d, because time ran out", f.Receivers(), round, b.Rounds)
 			break
 		}
 		for _, e := range all {
-			if e.failed != nil || e.rounds > 0 && round >= e.rounds {
+			if e.failed != nil || e.beside && round >= besideRounds {
 				continue
 			}
 			b.deliver(f, load, e, fmt.Sprintf("round %d of %d", round+1, b.Rounds))
 			if b.ctx.Err() != nil {
-				return all
+				return
 			}
 		}
 	}
-	return all
 }
 
 // enough reports whether there have been rounds enough, because another one would take too long.
