@@ -74,9 +74,9 @@ func TestMet(t *testing.T) {
 
 // The reason of a miss is told with it, and only then.
 func TestMissesTellWhy(t *testing.T) {
-	c := Contest{What: "w", Bound: 1, AtMost: true, Why: "the links are slow"}
+	c := Contest{What: "w", Peer: "p", Bound: 1, AtMost: true, Why: "the links are slow"}
 	err := misses([]Result{c.Judge([]Pair{{1, 2}})})
-	if err == nil || !strings.HasSuffix(err.Error(), "the bound is 1: the links are slow") {
+	if err == nil || err.Error() != "w, against p: 2 ×, the bound is 1: the links are slow" {
 		t.Error(err)
 	}
 	if err := misses([]Result{c.Judge([]Pair{{1, 1}})}); err != nil {

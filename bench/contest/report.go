@@ -32,10 +32,18 @@ func misses(results []Result) (err error) {
 		case r.Failed != "":
 			err = errors.Join(err, fmt.Errorf("%s: %s", r.What, r.Failed))
 		case !r.met():
-			err = errors.Join(err, fmt.Errorf("%s: %s, the bound is %s%s", r.What, r.measured(), number(r.Bound), r.because()))
+			err = errors.Join(err, fmt.Errorf("%s: %s, the bound is %s%s", r.subject(), r.measured(), number(r.Bound), r.because()))
 		}
 	}
 	return err
+}
+
+// subject is what was compared with whom.
+func (r Result) subject() string {
+	if r.Peer == "" {
+		return r.What
+	}
+	return r.What + ", against " + r.Peer
 }
 
 // because is the reason behind a miss.

@@ -26,6 +26,7 @@ func TestValidate(t *testing.T) {
 		"at least 7 and 5": func(o *Options) { o.Rounds = 4 },
 		"whole runs only":  func(o *Options) { o.Partial = true },
 		"--plot":           func(o *Options) { o.Plot = "x.png" },
+		"move it away":     func(o *Options) { o.Out = "doc.go" },
 	} {
 		o := fine
 		change(&o)
