@@ -114,6 +114,16 @@ func TestWarningsOfSeveralLines(t *testing.T) {
 	}
 }
 
+// A machine that is not a real one is called so; older records do not say.
+func TestAboutVirtualMachines(t *testing.T) {
+	for virtual, want := range map[string]string{"": "2 cores, linux", "yes": "2 cores of a virtual machine, linux", "Acme": "2 cores of a virtual machine (Acme), linux"} {
+		r := &Record{Record: contest.Record{Machine: contest.Machine{Cores: 2, OS: "linux", Virtual: virtual}}}
+		if got := r.about()[0]; !strings.Contains(got, want) {
+			t.Errorf("%q: %q, want %q", virtual, got, want)
+		}
+	}
+}
+
 func TestRecordsThatAreNone(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                             "unexpected end",
@@ -252,7 +262,7 @@ func TestPageOfAContest(t *testing.T) {
 	if err := f.Validate(); err != nil || f.Name != "multi-cast" || f.Text != "a note" || len(f.Table.Rows) != 4 || figures[1].Name != "fig8" {
 		t.Fatalf("%v: %+v", err, f)
 	}
-	want := []Claim{{Text: "time, against one copy: ≤ 1.05 ×", Measured: "1.02 ×, between 1.01 and 1.03", Holds: true},
+	want := []Claim{{Text: "time, against one copy: ≤ 1.05 ×", Measured: "1.020 ×, between 1.010 and 1.030", Holds: true},
 		{Text: "broken", Measured: "failed: it did not start"}, {Text: "rate: ≥ 2", Measured: "1", Why: "it is slow"}}
 	if !reflect.DeepEqual(f.Claims, want) {
 		t.Errorf("claims: %+v, want %+v", f.Claims, want)
