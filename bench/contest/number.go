@@ -21,7 +21,7 @@ func decimalsBeside(value, bound float64) int {
 	if gap == 0 || math.IsNaN(gap) || math.IsInf(gap, 0) {
 		return noDecimals
 	}
-	return 1 - firstDigit(gap)
+	return 1 - firstDigit(gap*(1+1e-9)) // 0.9 - 0.8 is a little less than 0.1
 }
 
 // firstDigit is the power of ten of a positive value's first digit.

@@ -109,7 +109,7 @@ func (r *Record) about() []string {
 		}
 	}
 	if r.Command != "" {
-		lines = append(lines, "Repeat it with: "+r.Command)
+		lines[0] += ". Repeat it with: " + r.Command
 	}
 	for _, w := range r.Warnings {
 		lines = append(lines, "Warning: "+printable.Clean(w, MaxLine)) // it may be an error of several lines
