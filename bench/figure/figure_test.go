@@ -220,7 +220,7 @@ func reported(t testing.TB, title string, about []string, figures ...*Figure) st
 func TestReport(t *testing.T) {
 	page := reported(t, "What <was> measured", []string{"here & now"}, copies(), copies())
 	for _, want := range []string{"<title>What &lt;was&gt; measured</title>", "here &amp; now", "2 of 4 claims hold.", `href="#fig8-2"`, `id="fig8-2"`,
-		"<li>chains are slow</li>", `<li><a class="name" href="#fig8-2">fig8-2</a> a sequential send does, too: <b>no: 27 s</b>`,
+		"<li>chains are slow</li>", `<li><a class="name" href="#fig8-2">fig8-2</a> a sequential send does, too – <b>no: 27 s</b>`,
 		"RDMC, section 5.2.2, figure 8", "127 and 511 copies cost nearly the same", "56.5 and 57.3 ms: 1.01 ×", "does not hold", "Why: it sends to one after the other", `<td class="n">57.3 ms</td>`,
 		"<td>last</td>", `<figure class="same">`} {
 		if !strings.Contains(page, want) {

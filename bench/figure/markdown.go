@@ -38,7 +38,7 @@ func markdownMisses(out *bufio.Writer, figures []*Figure) {
 		if i == 0 {
 			fmt.Fprint(out, "\nMissed:\n\n")
 		}
-		fmt.Fprintf(out, "- [%s](#%s): %s: %s\n", m.Figure, m.Figure, plain(m.Text), plain(m.outcome()))
+		fmt.Fprintf(out, "- [%s](#%s): %s – %s\n", m.Figure, m.Figure, plain(m.Text), plain(m.outcome()))
 	}
 }
 

@@ -12,12 +12,12 @@ type Miss struct {
 }
 
 // String is the miss in one line, with its reason if that is known.
-func (m Miss) String() string { return m.Figure + ": " + m.Text + ": " + m.outcome() }
+func (m Miss) String() string { return m.Figure + ": " + m.Text + " – " + m.outcome() }
 
 // outcome is what was measured, with the reason behind it if the claim does not hold.
 func (c Claim) outcome() string {
 	if reason := c.Reason(); reason != "" {
-		return c.Measured + " – " + reason
+		return c.Measured + ". Why: " + reason
 	}
 	return c.Measured
 }

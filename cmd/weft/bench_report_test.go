@@ -28,7 +28,7 @@ func TestBenchReport(t *testing.T) {
 	dir := t.TempDir()
 	page, drawings := filepath.Join(dir, "report.html"), filepath.Join(dir, "figures")
 	status, out, errs := weft("bench", "report", recorded(t), "../../bench/results/multicast.json", "--html", page, "--svg", drawings)
-	if status != 0 || !strings.Contains(out, "claims hold.\n") || !strings.Contains(out, "✗ fig8: it is free: 1 € – nothing is\n") {
+	if status != 0 || !strings.Contains(out, "claims hold.\n") || !strings.Contains(out, "✗ fig8: it is free – 1 €. Why: nothing is\n") {
 		t.Fatalf("status %d, %s\n%s", status, errs, out)
 	}
 	text, err := os.ReadFile(page)
@@ -64,7 +64,7 @@ fig8: Copies
   why: nothing is
 
 1 of 2 claims hold.
-✗ fig8: it is free: 1 € – nothing is
+✗ fig8: it is free – 1 €. Why: nothing is
 `
 	if !strings.HasSuffix(out, end) {
 		t.Errorf("it prints\n%s", out)
