@@ -84,14 +84,6 @@ func TestMissesTellWhy(t *testing.T) {
 	}
 }
 
-func TestNumber(t *testing.T) {
-	for v, want := range map[float64]string{0: "0", 0.99531: "0.995", 1: "1", 1.00469: "1.005", 1.2345: "1.23", 11.222: "11.2", 1234.5: "1234", 3445142: "3.45M"} {
-		if got := number(v); got != want {
-			t.Errorf("%v is printed as %s, want %s", v, got, want)
-		}
-	}
-}
-
 func TestParseBusy(t *testing.T) {
 	got, err := parseBusy("cpu  100 20 3 999 999 4 5 6 7 8\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
 	if want := 138 * 10 * time.Millisecond; got != want || err != nil {

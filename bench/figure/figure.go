@@ -35,6 +35,7 @@ type Figure struct {
 	Title  string       `json:"title"`            // one line
 	Source string       `json:"source,omitempty"` // "RDMC, section 5.2, figure 4a", or "measured on this machine"
 	Text   string       `json:"text,omitempty"`   // what was done, in a sentence or two: nodes, rate, sizes
+	Notes  []string     `json:"notes,omitempty"`  // what was found out on the way, a line each
 	Charts []plot.Chart `json:"charts,omitempty"`
 	Bars   []plot.Bars  `json:"bars,omitempty"`
 	Steps  []plot.Steps `json:"steps,omitempty"`
