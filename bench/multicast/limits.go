@@ -23,17 +23,17 @@ func linkAlone(seconds float64, peer *entry) *entry {
 // explain adds a row without a bound: how a limit, which no multicast over TCP can beat, compares with a peer. Rows that miss
 // their bound against that peer are told why, if it is because of the limit.
 func explain(rows []contest.Result, where string, limit, peer *entry) []contest.Result {
-	beside := duel{where + ", " + limit.Name, bestOf(peer), "s", 0, seconds}.row(limit, peer)
-	if beside.Failed != "" {
+	row := duel{where + ", " + limit.Name, bestOf(peer), "s", 0, seconds}.row(limit, peer)
+	if row.Failed != "" {
 		return rows // they say so already
 	}
 	for i := range rows {
-		if rows[i].Peer == beside.Peer && because(rows[i], beside) {
+		if rows[i].Peer == row.Peer && because(rows[i], row) {
 			rows[i].Why = fmt.Sprintf("on these links no multicast over TCP is faster than %s: %.3f s, which is %.3f × %s (%.3f s)",
-				limit.Name, limit.seconds(), beside.Value, beside.Peer, peer.seconds())
+				limit.Name, limit.seconds(), row.Value, row.Peer, peer.seconds())
 		}
 	}
-	return append(rows, beside)
+	return append(rows, row)
 }
 
 // because reports whether a row misses its bound because of a limit: the limit misses it too, and the row is near the limit.
