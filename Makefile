@@ -89,9 +89,14 @@ results: ## measure everything for docs/results.md, and write it anew (an hour, 
 	-$(MAKE) --no-print-directory bench-multicast
 	$(MAKE) --no-print-directory report
 
+# What docs/results.md shows. All of it can be read before the old drawings are removed.
+RECORDS := $(addprefix bench/results/,multicast.json waiting.json paper.json)
+
 report: build ## write docs/results.md and its drawings from the recorded runs
+	@$(BIN) bench report $(RECORDS) >/dev/null
 	rm -rf docs/results && mkdir -p docs/results
-	$(BIN) bench report $(addprefix bench/results/,multicast.json waiting.json paper.json) --title 'What was measured' \
+	$(BIN) bench report $(RECORDS) --title 'What was measured' \
+		--about 'Repeat everything and write this page anew with: make results (an hour, as root, on a quiet machine)' \
 		--svg docs/results --html docs/results/report.html --markdown docs/results.md
 
 # The machine's files are gone with it, so it prints what is to be kept.

@@ -72,6 +72,18 @@ func TestMet(t *testing.T) {
 	}
 }
 
+// The reason of a miss is told with it, and only then.
+func TestMissesTellWhy(t *testing.T) {
+	c := Contest{What: "w", Peer: "p", Bound: 1, AtMost: true, Why: "the links are slow"}
+	err := misses([]Result{c.Judge([]Pair{{1, 2}})})
+	if err == nil || err.Error() != "w, against p: 2 ×, the bound is 1: the links are slow" {
+		t.Error(err)
+	}
+	if err := misses([]Result{c.Judge([]Pair{{1, 1}})}); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestParseBusy(t *testing.T) {
 	got, err := parseBusy("cpu  100 20 3 999 999 4 5 6 7 8\ncpu0 1 1 1 1 1 1 1 1 1 1\n")
 	if want := 138 * 10 * time.Millisecond; got != want || err != nil {

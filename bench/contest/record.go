@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime"
-	"strings"
 	"time"
 )
 
@@ -18,18 +16,6 @@ type Record struct {
 	Warnings []string  `json:"warnings,omitempty"`
 	Notes    []string  `json:"notes,omitempty"` // what was found out on the way
 	Results  []Result  `json:"results"`
-}
-
-// Machine is what it ran on, and the versions of the peers.
-type Machine struct {
-	CPU     string `json:"cpu"`
-	Cores   int    `json:"cores"`
-	Kernel  string `json:"kernel"`
-	Go      string `json:"go"`
-	OS      string `json:"os"`
-	UCX     string `json:"ucx,omitempty"`
-	OpenMPI string `json:"openmpi,omitempty"`
-	MPICH   string `json:"mpich,omitempty"`
 }
 
 // NewRecord begins a record of a run on this machine.
@@ -79,23 +65,4 @@ func keep(path string, r *Record) error {
 		return err
 	}
 	return os.WriteFile(path, append(text, '\n'), 0o644)
-}
-
-func thisMachine() Machine {
-	m := Machine{CPU: "unknown", Cores: runtime.NumCPU(), Kernel: "unknown", Go: runtime.Version(),
-		OS: runtime.GOOS + "/" + runtime.GOARCH}
-	if text, err := os.ReadFile("/proc/sys/kernel/osrelease"); err == nil {
-		m.Kernel = strings.TrimSpace(string(text))
-	}
-	text, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return m
-	}
-	for line := range strings.Lines(string(text)) {
-		if name, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(name) == "model name" {
-			m.CPU = strings.TrimSpace(value)
-			break
-		}
-	}
-	return m
 }

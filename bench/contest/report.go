@@ -32,10 +32,26 @@ func misses(results []Result) (err error) {
 		case r.Failed != "":
 			err = errors.Join(err, fmt.Errorf("%s: %s", r.What, r.Failed))
 		case !r.met():
-			err = errors.Join(err, fmt.Errorf("%s: %s, the bound is %s", r.What, r.measured(), number(r.Bound)))
+			err = errors.Join(err, fmt.Errorf("%s: %s, the bound is %s%s", r.subject(), r.measured(), number(r.Bound, noDecimals), r.because()))
 		}
 	}
 	return err
+}
+
+// subject is what was compared with whom.
+func (r Result) subject() string {
+	if r.Peer == "" {
+		return r.What
+	}
+	return r.What + ", against " + r.Peer
+}
+
+// because is the reason behind a miss.
+func (r Result) because() string {
+	if r.Why == "" {
+		return ""
+	}
+	return ": " + r.Why
 }
 
 func printTable(w io.Writer, results []Result, last Record) {
@@ -76,18 +92,30 @@ func (r Result) name() string {
 	return r.What
 }
 
+// decimals are how many the row's numbers have, if it takes more than their digits to see on which side of the bound they
+// are, or of 1 if it is a ratio without one.
+func (r Result) decimals() int {
+	switch {
+	case r.bounded():
+		return decimalsBeside(r.Value, r.Bound)
+	case len(r.Pairs) > 0:
+		return decimalsBeside(r.Value, 1)
+	}
+	return noDecimals
+}
+
 func (r Result) measured() string {
 	if r.Failed != "" {
 		return "-"
 	}
-	return strings.TrimSpace(number(r.Value) + " " + r.Unit)
+	return strings.TrimSpace(number(r.Value, r.decimals()) + " " + r.Unit)
 }
 
 func (r Result) spread() string {
 	if len(r.Pairs) == 0 || r.Failed != "" {
 		return ""
 	}
-	return number(r.Low) + ".." + number(r.High)
+	return number(r.Low, r.decimals()) + ".." + number(r.High, r.decimals())
 }
 
 func (r Result) verdict() string {
@@ -101,7 +129,7 @@ func (r Result) verdict() string {
 	if r.disturbed() {
 		doubt = "?"
 	}
-	return fmt.Sprintf("%s %s  %s%s", map[bool]string{true: "≤", false: "≥"}[r.AtMost], number(r.Bound),
+	return fmt.Sprintf("%s %s  %s%s", map[bool]string{true: "≤", false: "≥"}[r.AtMost], number(r.Bound, noDecimals),
 		map[bool]string{true: "met", false: "MISSED"}[r.met()], doubt)
 }
 
@@ -110,8 +138,8 @@ func (r Result) sides() (ours, theirs string) {
 	if len(r.Pairs) == 0 || r.Failed != "" {
 		return "", r.Peer
 	}
-	ours = number(Median(column(r.Pairs, func(p Pair) float64 { return p.Ours }))) + " " + r.PairUnit
-	theirs = number(Median(column(r.Pairs, func(p Pair) float64 { return p.Peer }))) + " " + r.PairUnit
+	ours = side(Median(column(r.Pairs, func(p Pair) float64 { return p.Ours }))) + " " + r.PairUnit
+	theirs = side(Median(column(r.Pairs, func(p Pair) float64 { return p.Peer }))) + " " + r.PairUnit
 	return ours, theirs + "  " + r.Peer
 }
 
@@ -119,16 +147,5 @@ func (r Result) change(old float64) string {
 	if old == 0 || r.Failed != "" {
 		return ""
 	}
-	return fmt.Sprintf("%s (%+.0f %%)", number(old), 100*(r.Value/old-1))
-}
-
-// number prints a value with the three digits that a measurement has, and never as a power of ten.
-func number(v float64) string {
-	switch {
-	case v >= 1e6:
-		return fmt.Sprintf("%.3gM", v/1e6)
-	case v >= 1e3:
-		return fmt.Sprintf("%.0f", v)
-	}
-	return fmt.Sprintf("%.3g", v)
+	return fmt.Sprintf("%s (%+.0f %%)", number(old, noDecimals), 100*(r.Value/old-1))
 }

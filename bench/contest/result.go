@@ -9,6 +9,7 @@ type Result struct {
 	AtMost bool    `json:"at_most,omitempty"`
 	Failed string  `json:"failed,omitempty"` // why there is no value
 	Others float64 `json:"others,omitempty"` // cores that others used meanwhile, if that is not little
+	Why    string  `json:"why,omitempty"`    // it misses its bound, as far as that is known; shown only if it does
 
 	// Of a contest only.
 	Peer     string  `json:"peer,omitempty"`

@@ -100,6 +100,9 @@ func (f *Field) Deliver(ctx context.Context, c Contestant, load Load) (s Sample,
 	if err != nil {
 		return s, err
 	}
+	if err := warm(ctx, f.network.Hosts()*load.Bytes); err != nil {
+		return s, err
+	}
 	d := &Delivery{Field: f, Load: load, began: time.Now()}
 	if d.pen, err = newPen(); err != nil {
 		return s, err
@@ -123,12 +126,15 @@ func (f *Field) Deliver(ctx context.Context, c Contestant, load Load) (s Sample,
 	return s, f.plausible(c, load, s)
 }
 
-// end ends whoever is still there, and waits for them.
+// end ends whoever is still there, waits for them, and removes what arrived: nobody has to do that for the one before.
 func (d *Delivery) end(cancel context.CancelFunc) error {
 	cancel()
 	err := d.pen.close()
 	for _, p := range d.processes {
 		<-p.ended
+	}
+	for host := range d.network.Hosts() {
+		err = errors.Join(err, os.RemoveAll(d.placeOf(host)))
 	}
 	return err
 }
@@ -152,8 +158,8 @@ func (d *Delivery) play(ctx context.Context, host int, role string, arguments ..
 	return d.start(ctx, host, d.self, append([]string{"bench", "play", role}, arguments...)...)
 }
 
-// best is how long the load takes at least over one link.
-func (f *Field) best(bytes int) time.Duration {
+// LinkTime is how long so many bytes take over one link, with no header around them: nobody is faster.
+func (f *Field) LinkTime(bytes int) time.Duration {
 	return time.Duration(float64(bytes) * 8 / float64(f.rate) * float64(time.Second))
 }
 
@@ -164,14 +170,14 @@ func (f *Field) limit(c Contestant, load Load) time.Duration {
 	if c.Kind == KindTCP {
 		copies = 2 * f.Receivers()
 	}
-	return start + time.Duration(copies*(load.Repeats+1))*f.best(load.Bytes)
+	return start + time.Duration(copies*(load.Repeats+1))*f.LinkTime(load.Bytes)
 }
 
 // plausible refuses a time in which the object cannot have passed the links. A little may: what a token bucket had saved. And on
 // a busy machine a meter may see the first byte late.
 func (f *Field) plausible(c Contestant, load Load, s Sample) error {
 	const late = 5 * meterStep
-	if best := f.best(load.Bytes).Seconds(); s.Seconds < 0.95*best-late.Seconds() {
+	if best := f.LinkTime(load.Bytes).Seconds(); s.Seconds < 0.95*best-late.Seconds() {
 		return fmt.Errorf("%s says %.3f s, but the links need %.3f s: it went around them", c.Name, s.Seconds, best)
 	}
 	return nil

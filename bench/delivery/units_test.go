@@ -1,6 +1,8 @@
 package delivery
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -58,6 +60,17 @@ func TestOrphans(t *testing.T) {
 	}
 	if got := orphans(folder); !slices.Equal(got, []string{gone}) {
 		t.Errorf("orphans are %v, want %s", got, gone)
+	}
+}
+
+func TestWarm(t *testing.T) {
+	if err := warm(t.Context(), 3<<20+1); err != nil {
+		t.Error(err)
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if err := warm(ended, 1<<40); !errors.Is(err, context.Canceled) {
+		t.Errorf("it used up half of the memory for a run that has ended: %v", err)
 	}
 }
 

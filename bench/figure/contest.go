@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"fmt"
 	"strings"
 
 	"github.com/weft-fabric/weft/bench/contest"
@@ -10,7 +11,10 @@ import (
 // fromContest makes a figure of a contest's rows. What has a bound is a claim.
 func fromContest(file string, record *Record) *Figure {
 	f := &Figure{Name: named(file), Title: "Side by side: " + printable.Clean(file, MaxWord), Source: "measured",
-		Text: printable.Clean(strings.Join(record.Notes, "; "), MaxText), Table: &Table{Columns: contest.Columns()}}
+		Table: &Table{Columns: contest.Columns()}}
+	for _, note := range record.Notes[:min(len(record.Notes), MaxNotes)] {
+		f.Notes = append(f.Notes, printable.Clean(note, MaxText))
+	}
 	for _, r := range record.Results {
 		row := r.Row()
 		for i := range row {
@@ -26,7 +30,7 @@ func fromContest(file string, record *Record) *Figure {
 
 // claimOf tells a row of a contest as a claim.
 func claimOf(r contest.Result, row []string, met bool) Claim {
-	c := Claim{Text: row[0], Measured: row[1], Holds: met}
+	c := Claim{Text: row[0], Measured: row[1], Holds: met, Why: printable.Clean(reason(r), MaxReason)}
 	if r.Peer != "" {
 		c.Text += ", against " + printable.Clean(r.Peer, MaxLine)
 	}
@@ -40,6 +44,14 @@ func claimOf(r contest.Result, row []string, met bool) Claim {
 		c.Measured = "failed: " + printable.Clean(r.Failed, MaxLine)
 	}
 	return c
+}
+
+// reason is why a row misses its bound: what whoever measured it knows, or what could be seen meanwhile.
+func reason(r contest.Result) string {
+	if r.Why == "" && r.Others > 0 {
+		return fmt.Sprintf("others used %.1f cores of the machine meanwhile: it has to be measured again", r.Others)
+	}
+	return r.Why
 }
 
 // named makes a figure's name of any text.

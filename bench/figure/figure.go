@@ -13,6 +13,15 @@ type Claim struct {
 	Text     string `json:"text"`     // "127, 255 and 511 copies cost nearly the same"
 	Measured string `json:"measured"` // "56.5, 56.9, 57.3 ms: 1.01 ×"
 	Holds    bool   `json:"holds"`
+	Why      string `json:"why,omitempty"` // it does not hold, as far as that is known; shown only then
+}
+
+// Reason is why the claim does not hold; empty if it does, or if that is not known.
+func (c Claim) Reason() string {
+	if c.Holds {
+		return ""
+	}
+	return c.Why
 }
 
 // Table is what was measured, as it is printed. Every row has as many cells as there are columns.
@@ -27,6 +36,7 @@ type Figure struct {
 	Title  string       `json:"title"`            // one line
 	Source string       `json:"source,omitempty"` // "RDMC, section 5.2, figure 4a", or "measured on this machine"
 	Text   string       `json:"text,omitempty"`   // what was done, in a sentence or two: nodes, rate, sizes
+	Notes  []string     `json:"notes,omitempty"`  // what was found out on the way, a line each
 	Charts []plot.Chart `json:"charts,omitempty"`
 	Bars   []plot.Bars  `json:"bars,omitempty"`
 	Steps  []plot.Steps `json:"steps,omitempty"`

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -23,13 +24,14 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 func copies() *Figure {
 	return &Figure{
 		Name: "fig8", Title: "256 MB to up to 511 receivers", Source: "RDMC, section 5.2.2, figure 8",
-		Text: "One message in blocks of 1 MiB, on NICs of 40 Gbit/s.",
+		Text: "One message in blocks of 1 MiB, on NICs of 40 Gbit/s.", Notes: []string{"pipeline is the best of four", "chains are slow"},
 		Charts: []plot.Chart{{Title: "256 MB to up to 511 receivers", X: plot.Axis{Label: "members", Log: true}, Y: plot.Axis{Label: "time", Unit: "s"},
 			Series: []plot.Series{{Name: "pipeline", Points: []plot.Point{{X: 128, Y: 0.0565}, {X: 512, Y: 0.0573}}}}}},
-		Bars:   []plot.Bars{{Title: "beside", Y: plot.Axis{Unit: "ratio"}, Groups: []string{"all"}, Series: []plot.BarSeries{{Name: "weft", Values: []float64{1}}}}},
-		Steps:  []plot.Steps{{Title: "two", Members: []string{"0", "1"}, Blocks: 1, Steps: [][]plot.Transfer{{{From: 0, To: 1, Block: 0}}}}},
-		Table:  &Table{Columns: []string{"members", "pipeline", "remark"}, Rows: [][]string{{"128", "56.5 ms", "first"}, {"512", "57.3 ms", "last"}}},
-		Claims: []Claim{{"127 and 511 copies cost nearly the same", "56.5 and 57.3 ms: 1.01 ×", true}, {"a sequential send does, too", "no: 27 s", false}},
+		Bars:  []plot.Bars{{Title: "beside", Y: plot.Axis{Unit: "ratio"}, Groups: []string{"all"}, Series: []plot.BarSeries{{Name: "weft", Values: []float64{1}}}}},
+		Steps: []plot.Steps{{Title: "two", Members: []string{"0", "1"}, Blocks: 1, Steps: [][]plot.Transfer{{{From: 0, To: 1, Block: 0}}}}},
+		Table: &Table{Columns: []string{"members", "pipeline", "remark"}, Rows: [][]string{{"128", "56.5 ms", "first"}, {"512", "57.3 ms", "last"}}},
+		Claims: []Claim{{Text: "127 and 511 copies cost nearly the same", Measured: "56.5 and 57.3 ms: 1.01 ×", Holds: true, Why: "never said"},
+			{Text: "a sequential send does, too", Measured: "no: 27 s", Why: "it sends to one after the other"}},
 	}
 }
 
@@ -41,6 +43,8 @@ func TestPrint(t *testing.T) {
 	const want = `fig8: 256 MB to up to 511 receivers
 RDMC, section 5.2.2, figure 8
   One message in blocks of 1 MiB, on NICs of 40 Gbit/s.
+  - pipeline is the best of four
+  - chains are slow
 
   members  pipeline  remark
       128   56.5 ms  first
@@ -50,9 +54,21 @@ RDMC, section 5.2.2, figure 8
   56.5 and 57.3 ms: 1.01 ×
 ✗ DOES NOT HOLD: a sequential send does, too
   no: 27 s
+  why: it sends to one after the other
 `
 	if out.String() != want {
 		t.Errorf("it prints\n%swant\n%s", &out, want)
+	}
+}
+
+// Figures stand below each other, with what is to say about all of them above.
+func TestPrintAll(t *testing.T) {
+	figures := []*Figure{{Name: "a", Title: "one"}, {Name: "b", Title: "two"}}
+	for want, about := range map[string][]string{"a: one\n\nb: two\n": nil, "here\nnow\n\na: one\n\nb: two\n": {"here", "now"}} {
+		var out strings.Builder
+		if err := PrintAll(&out, about, figures); err != nil || out.String() != want {
+			t.Errorf("%v: %q, want %q", err, &out, want)
+		}
 	}
 }
 
@@ -147,6 +163,16 @@ func TestWarningsOfSeveralLines(t *testing.T) {
 	}
 }
 
+// A machine that is not a real one is called so; older records do not say.
+func TestAboutVirtualMachines(t *testing.T) {
+	for virtual, want := range map[string]string{"": "2 cores, linux", "yes": "2 cores of a virtual machine, linux", "Acme": "2 cores of a virtual machine (Acme), linux"} {
+		r := &Record{Record: contest.Record{Machine: contest.Machine{Cores: 2, OS: "linux", Virtual: virtual}}}
+		if got := r.about()[0]; !strings.Contains(got, want) {
+			t.Errorf("%q: %q, want %q", virtual, got, want)
+		}
+	}
+}
+
 func TestRecordsThatAreNone(t *testing.T) {
 	for text, says := range map[string]string{
 		"":                             "unexpected end",
@@ -159,6 +185,9 @@ func TestRecordsThatAreNone(t *testing.T) {
 		`{"figures":[{"name":"a","charts":[{}]}]}`:                                                   "nothing to draw",
 		`{"figures":[{"name":"a","table":{"columns":["x"],"rows":[["1","2"]]}}]}`:                    "not as many cells",
 		`{"figures":[{"name":"a","table":{}}]}`:                                                      "0 columns and 0 rows",
+		`{"figures":[{"name":"a","claims":[{"why":"\u001b[2J"}]}]}`:                                  "not printable",
+		`{"figures":[{"name":"a","notes":["` + strings.Repeat("x", MaxText+1) + `"]}]}`:              "allowed are 4000",
+		`{"figures":[{"name":"a","notes":[` + strings.Repeat(`"",`, MaxNotes) + `""]}]}`:             "201 notes",
 		`{"figures":[{"name":"a"}],"machine":{"cpu":"\u0007"}}`:                                      "not printable",
 		`{"figures":[{"name":"a","claims":[{"text":"` + strings.Repeat("x", MaxText+1) + `"}]}]}`:    "allowed are 4000",
 		`{"figures":[` + strings.Repeat(`{"name":"a"},`, MaxFigures) + `{"name":"a"}]}`:              "501 figures",
@@ -226,11 +255,15 @@ func reported(t testing.TB, title string, about []string, figures ...*Figure) st
 func TestReport(t *testing.T) {
 	page := reported(t, "What <was> measured", []string{"here & now"}, copies(), copies())
 	for _, want := range []string{"<title>What &lt;was&gt; measured</title>", "here &amp; now", "2 of 4 claims hold.", `href="#fig8-2"`, `id="fig8-2"`,
-		"RDMC, section 5.2.2, figure 8", "127 and 511 copies cost nearly the same", "56.5 and 57.3 ms: 1.01 ×", "does not hold", `<td class="n">57.3 ms</td>`,
+		"<li>chains are slow</li>", `<li><a class="name" href="#fig8-2">fig8-2</a> a sequential send does, too – <b>no: 27 s</b>`,
+		"RDMC, section 5.2.2, figure 8", "127 and 511 copies cost nearly the same", "56.5 and 57.3 ms: 1.01 ×", "does not hold", "Why: it sends to one after the other", `<td class="n">57.3 ms</td>`,
 		"<td>last</td>", `<figure class="same">`} {
 		if !strings.Contains(page, want) {
 			t.Errorf("there is no %s", want)
 		}
+	}
+	if strings.Contains(page, "never said") {
+		t.Error("a claim that holds has a reason why it does not")
 	}
 	if n := strings.Count(page, "<svg xmlns"); n != 6 {
 		t.Errorf("%d drawings", n)
@@ -272,17 +305,20 @@ func TestDraw(t *testing.T) {
 func TestPageOfAContest(t *testing.T) {
 	r := &Record{Record: contest.Record{Notes: []string{"a note"}, Warnings: []string{"busy"}, Results: []contest.Result{
 		{What: "time", Unit: "×", Value: 1.02, Bound: 1.05, AtMost: true, Peer: "one copy", Pairs: []contest.Pair{{Peer: 1, Ours: 1.02}}, Low: 1.01, High: 1.03},
-		{What: "beside", Unit: "s", Value: 3}, {What: "broken", Failed: "it did not\nstart"}, {What: "rate", Value: 1, Bound: 2},
+		{What: "beside", Unit: "s", Value: 3}, {What: "broken", Failed: "it did not\nstart"}, {What: "rate", Value: 1, Bound: 2, Why: "it is\nslow"},
+		{What: "late", Value: 2, AtMost: true, Others: 0.5},
 	}}, Figures: []*Figure{copies()}}
 	about, figures := Page([]string{"some/Multi_Cast.json"}, []*Record{r})
 	if len(about) != 2 || !strings.HasPrefix(about[0], "Multi_Cast: ") || about[1] != "Warning: busy" {
 		t.Errorf("about: %q", about)
 	}
 	f := figures[0]
-	if err := f.Validate(); err != nil || f.Name != "multi-cast" || f.Text != "a note" || len(f.Table.Rows) != 4 || figures[1].Name != "fig8" {
+	if err := f.Validate(); err != nil || f.Name != "multi-cast" || !slices.Equal(f.Notes, []string{"a note"}) || len(f.Table.Rows) != 5 || figures[1].Name != "fig8" {
 		t.Fatalf("%v: %+v", err, f)
 	}
-	want := []Claim{{"time, against one copy: ≤ 1.05 ×", "1.02 ×, between 1.01 and 1.03", true}, {"broken", "failed: it did not start", false}, {"rate: ≥ 2", "1", false}}
+	want := []Claim{{Text: "time, against one copy: ≤ 1.05 ×", Measured: "1.020 ×, between 1.010 and 1.030", Holds: true},
+		{Text: "broken", Measured: "failed: it did not start"}, {Text: "rate: ≥ 2", Measured: "1", Why: "it is slow"},
+		{Text: "late *: ≤ 0", Measured: "2", Why: "others used 0.5 cores of the machine meanwhile: it has to be measured again"}}
 	if !reflect.DeepEqual(f.Claims, want) {
 		t.Errorf("claims: %+v, want %+v", f.Claims, want)
 	}
@@ -318,6 +354,9 @@ func FuzzLoad(f *testing.F) {
 		}
 		about, figures := Page([]string{"fuzz.json"}, []*Record{r})
 		reported(t, "fuzz", about, figures...)
+		if err := Markdown(io.Discard, "fuzz", about, figures, "images"); err != nil {
+			t.Error(err)
+		}
 		for _, figure := range figures {
 			if err := figure.Print(io.Discard); err != nil {
 				t.Error(err)

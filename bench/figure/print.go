@@ -24,6 +24,9 @@ func (f *Figure) Print(w io.Writer) error {
 	if f.Text != "" {
 		wrapped(out, "  ", f.Text)
 	}
+	for _, note := range f.Notes {
+		wrapped(out, "  - ", note)
+	}
 	if f.Table != nil {
 		fmt.Fprintln(out)
 		f.Table.print(out)
@@ -34,6 +37,26 @@ func (f *Figure) Print(w io.Writer) error {
 	for _, c := range f.Claims {
 		wrapped(out, mark(c.Holds)+" ", verdict(c.Holds)+c.Text)
 		wrapped(out, "  ", c.Measured)
+		if reason := c.Reason(); reason != "" {
+			wrapped(out, "  ", "why: "+reason)
+		}
+	}
+	return out.Flush()
+}
+
+// PrintAll prints lines about the figures, and one figure below the other.
+func PrintAll(w io.Writer, about []string, figures []*Figure) error {
+	out := bufio.NewWriter(w)
+	for _, line := range about {
+		wrapped(out, "", line)
+	}
+	for i, f := range figures {
+		if i > 0 || len(about) > 0 {
+			fmt.Fprintln(out)
+		}
+		if err := f.Print(out); err != nil {
+			return err
+		}
 	}
 	return out.Flush()
 }

@@ -102,19 +102,30 @@ func (r *Record) validate() error {
 // about says when, on what machine and how the run was.
 func (r *Record) about() []string {
 	m := r.Machine
-	lines := []string{fmt.Sprintf("%s, %s, %d cores, %s, kernel %s, %s", r.Time.UTC().Format("2 January 2006 15:04 UTC"), m.CPU, m.Cores, m.OS, m.Kernel, m.Go)}
+	lines := []string{fmt.Sprintf("%s, %s, %d cores%s, %s, kernel %s, %s", r.Time.UTC().Format("2 January 2006 15:04 UTC"), m.CPU, m.Cores, ofVirtual(m.Virtual), m.OS, m.Kernel, m.Go)}
 	for _, v := range []struct{ name, text string }{{"Weft", r.Version}, {"UCX", m.UCX}, {"Open MPI", m.OpenMPI}, {"MPICH", m.MPICH}} {
 		if v.text != "" {
 			lines[0] += ", " + v.name + " " + v.text
 		}
 	}
 	if r.Command != "" {
-		lines = append(lines, "Repeat it with: "+r.Command)
+		lines[0] += ". Repeat it with: " + r.Command
 	}
 	for _, w := range r.Warnings {
 		lines = append(lines, "Warning: "+printable.Clean(w, MaxLine)) // it may be an error of several lines
 	}
 	return lines
+}
+
+// ofVirtual says whose the cores are, if they are not real ones.
+func ofVirtual(virtual string) string {
+	switch virtual {
+	case "":
+		return ""
+	case "yes":
+		return " of a virtual machine"
+	}
+	return " of a virtual machine (" + virtual + ")"
 }
 
 // Page is what a report shows of recorded runs: lines about them, and all figures. Rows of a contest become a figure, named

@@ -18,7 +18,7 @@ type page struct {
 	Title    string
 	About    []string
 	Summary  string
-	Holds    bool
+	Misses   []Miss
 	Sections []section
 }
 
@@ -42,17 +42,15 @@ func Report(w io.Writer, title string, about []string, figures []*Figure) error 
 	if len(figures) > MaxFigures {
 		return fmt.Errorf("%d figures are too many for a page: up to %d", len(figures), MaxFigures)
 	}
-	p := page{Title: title, About: about, Holds: true}
+	p := page{Title: title, About: about, Summary: Summary(figures), Misses: Misses(figures)}
 	names := unique{}
 	for _, f := range figures {
 		s, err := sectionOf(f, names.next(f.Name))
 		if err != nil {
 			return err
 		}
-		p.Holds = p.Holds && f.Holds()
 		p.Sections = append(p.Sections, s)
 	}
-	p.Summary = Summary(figures)
 	var out bytes.Buffer
 	if err := pageTemplate.Execute(&out, p); err != nil {
 		return err
@@ -80,24 +78,4 @@ func sectionOf(f *Figure, id string) (section, error) {
 		}
 	}
 	return s, nil
-}
-
-// Summary says how many claims hold, in a sentence.
-func Summary(figures []*Figure) string {
-	claims, hold := 0, 0
-	for _, f := range figures {
-		claims += len(f.Claims)
-		for _, c := range f.Claims {
-			if c.Holds {
-				hold++
-			}
-		}
-	}
-	switch {
-	case claims == 0:
-		return ""
-	case claims == hold:
-		return fmt.Sprintf("All %d claims hold.", claims)
-	}
-	return fmt.Sprintf("%d of %d claims hold.", hold, claims)
 }

@@ -13,11 +13,13 @@ const (
 	MaxFigures  = 500 // of a record, or on a page
 	MaxDrawings = 50  // of a figure
 	MaxClaims   = 200
+	MaxNotes    = 200
 	MaxColumns  = 50 // of a table
 	MaxRows     = 5000
 	MaxWord     = 60   // bytes of a name
 	MaxLine     = 300  // of a title, a source, a cell
-	MaxText     = 4000 // of a text, a claim
+	MaxReason   = 1000 // of why a row of a contest misses its bound
+	MaxText     = 4000 // of a text, a note, a claim
 )
 
 // Validate says what is wrong with a figure.
@@ -55,6 +57,9 @@ func (f *Figure) validateTexts() error {
 	if len(f.Claims) > MaxClaims {
 		return fmt.Errorf("%d claims are too many: up to %d", len(f.Claims), MaxClaims)
 	}
+	if len(f.Notes) > MaxNotes {
+		return fmt.Errorf("%d notes are too many: up to %d", len(f.Notes), MaxNotes)
+	}
 	for _, t := range []struct {
 		what, text string
 		limit      int
@@ -63,8 +68,13 @@ func (f *Figure) validateTexts() error {
 			return err
 		}
 	}
+	for _, note := range f.Notes {
+		if err := printable.Check("a note", note, MaxText); err != nil {
+			return err
+		}
+	}
 	for _, c := range f.Claims {
-		if err := printable.Check("a claim", c.Text+c.Measured, MaxText); err != nil {
+		if err := printable.Check("a claim", c.Text+c.Measured+c.Why, MaxText); err != nil {
 			return err
 		}
 	}

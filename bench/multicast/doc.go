@@ -6,4 +6,7 @@
 // best of each kind takes part in rounds, in which everybody delivers once, so that pairs are taken close together. On one host
 // it is MPI again, between processes. Results are medians of the ratios of pairs. Last come the rows for groups that no machine
 // has (package simulated).
+//
+// Some bounds are out of reach of anybody on such links. What shows that is a row too, and where a bound is missed for that
+// reason the row says so, with the numbers (limits.go).
 package multicast

@@ -15,25 +15,11 @@ const (
 	linkRate     = "200mbit"
 	messageBytes = 256 << 20
 	probeBytes   = 32 << 20
-	besideRounds = 2 // of whom nothing is asked
+	besideRounds = 2 // of the one that stands beside
 	surelyRounds = 3 // also if the last would end late
 )
 
 var groupSizes = []int{3, 7, 15}
-
-// ours are the algorithms that have to reach something. A chain is simple and fast too, but its members finish one after the
-// other and one slow link slows it most: it stands beside, without a bound.
-var ours = []string{"pipeline", "circulant", "auto"}
-
-const beside = "chain"
-
-// entry is somebody who takes part in rounds.
-type entry struct {
-	delivery.Contestant
-	rounds  int               // in how many it takes part; 0: in all
-	samples []delivery.Sample // one of each round
-	failed  error             // why it takes part no longer
-}
 
 // linkStep measures a large message to a group.
 func (b *bench) linkStep(receivers int) planned {
@@ -52,9 +38,10 @@ func (b *bench) linkStep(receivers int) planned {
 		if err != nil {
 			return nil, err
 		}
-		all := b.rounds(f, delivery.Load{Bytes: bytes, Repeats: 1}, append(weftEntries(), peers...))
-		b.links.add(receivers, bytes, all)
-		return linkRows(s.Name, receivers, all), b.ctx.Err()
+		l := newLineup(peers)
+		b.rounds(f, delivery.Load{Bytes: bytes, Repeats: 1}, l.everybody())
+		b.links.add(receivers, bytes, l.everybody())
+		return l.rows(s.Name, receivers), b.ctx.Err()
 	}
 	return planned{s, probeTime + time.Duration(b.Rounds)*roundTime(bytes)}
 }
@@ -70,33 +57,23 @@ func roundTime(bytes int) time.Duration {
 	return 8 * (startTime + time.Duration(float64(bytes)/rate*float64(time.Second)))
 }
 
-// weftEntries are ours, with the copy that all are compared with in front.
-func weftEntries() []*entry {
-	all := []*entry{{Contestant: delivery.OneCopy()}}
-	for _, algorithm := range ours {
-		all = append(all, &entry{Contestant: delivery.Weft(algorithm, 0)})
-	}
-	return append(all, &entry{Contestant: delivery.Weft(beside, 0), rounds: besideRounds})
-}
-
 // rounds has everybody deliver in turn. Who fails is left out from then on, and so is the rest if time runs out.
-func (b *bench) rounds(f *delivery.Field, load delivery.Load, all []*entry) []*entry {
+func (b *bench) rounds(f *delivery.Field, load delivery.Load, all []*entry) {
 	for round := range b.Rounds {
 		if b.enough(round, roundTime(load.Bytes)) {
 			b.record.Note("%d receivers: %d rounds of %d, because time ran out", f.Receivers(), round, b.Rounds)
 			break
 		}
 		for _, e := range all {
-			if e.failed != nil || e.rounds > 0 && round >= e.rounds {
+			if e.failed != nil || e.beside && round >= besideRounds {
 				continue
 			}
 			b.deliver(f, load, e, fmt.Sprintf("round %d of %d", round+1, b.Rounds))
 			if b.ctx.Err() != nil {
-				return all
+				return
 			}
 		}
 	}
-	return all
 }
 
 // enough reports whether there have been rounds enough, because another one would take too long.

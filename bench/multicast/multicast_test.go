@@ -26,6 +26,7 @@ func TestValidate(t *testing.T) {
 		"at least 7 and 5": func(o *Options) { o.Rounds = 4 },
 		"whole runs only":  func(o *Options) { o.Partial = true },
 		"--plot":           func(o *Options) { o.Plot = "x.png" },
+		"move it away":     func(o *Options) { o.Out = "doc.go" },
 	} {
 		o := fine
 		change(&o)
@@ -47,17 +48,23 @@ func named(name string, kind delivery.Kind, times ...float64) *entry {
 	return &entry{Contestant: delivery.Contestant{Name: name, Kind: kind}, samples: samples(times...)}
 }
 
-// field is a whole group: one copy, three of ours, the chain, three kinds of others.
-func group() []*entry {
-	return []*entry{
-		named("one plain TCP copy", delivery.KindTCP, 10, 20, 10),
-		named("weft pipeline", delivery.KindWeft, 11, 20.4, 10.3),
-		named("weft circulant", delivery.KindWeft, 10.4, 20.8, 10.4),
-		named("weft auto", delivery.KindWeft, 10.2, 20.4, 10.2),
-		named("weft chain", delivery.KindWeft, 12),
-		named("Open MPI", delivery.KindMPI, 11, 21, 11),
-		named("udpcast", delivery.KindUDPCast, 11, 22, 11),
-		named("BitTorrent", delivery.KindTorrent, 12, 24, 12),
+// everyKind is a whole group: one copy, three of ours, the chain, three kinds of others.
+func everyKind() lineup {
+	chain := named("weft chain", delivery.KindWeft, 12)
+	chain.beside = true
+	return lineup{
+		one: named("one plain TCP copy", delivery.KindTCP, 10, 20, 10),
+		ours: []*entry{
+			named("weft pipeline", delivery.KindWeft, 11, 20.4, 10.3),
+			named("weft circulant", delivery.KindWeft, 10.4, 20.8, 10.4),
+			named("weft auto", delivery.KindWeft, 10.2, 20.4, 10.2),
+			chain,
+		},
+		peers: []*entry{
+			named("Open MPI", delivery.KindMPI, 11, 21, 11),
+			named("udpcast", delivery.KindUDPCast, 11, 22, 11),
+			named("BitTorrent", delivery.KindTorrent, 12, 24, 12),
+		},
 	}
 }
 
@@ -73,7 +80,7 @@ func find(t *testing.T, rows []contest.Result, what, peer string) contest.Result
 }
 
 func TestLinkRows(t *testing.T) {
-	rows := linkRows("here", 15, group())
+	rows := everyKind().rows("here", 15)
 	for _, c := range []struct {
 		what, peer   string
 		value, bound float64
@@ -86,13 +93,14 @@ func TestLinkRows(t *testing.T) {
 		{"here, weft auto", "the best of udpcast", 10.2 / 11, 1},
 		{"here, weft auto: with start-up", "the best of BitTorrent", 12.2 / 14, 0},
 		{"here, weft chain", "one plain TCP copy", 1.2, 0},
+		{"here, one plain TCP copy", "the best of udpcast", 10.0 / 11, 0},
 	} {
 		r := find(t, rows, c.what, c.peer)
 		if d := r.Value - c.value; d > 1e-9 || d < -1e-9 || r.Bound != c.bound || r.Failed != "" {
 			t.Errorf("%s, %s: %v with bound %v (%s), want %v and %v", c.what, c.peer, r.Value, r.Bound, r.Failed, c.value, c.bound)
 		}
 	}
-	for _, r := range linkRows("here", 7, group()) {
+	for _, r := range everyKind().rows("here", 7) {
 		if strings.HasSuffix(r.What, "skew") {
 			t.Error("the skew of seven receivers has a row")
 		}
@@ -101,10 +109,10 @@ func TestLinkRows(t *testing.T) {
 
 // TestFailedPeers has rows that say why they have no numbers, and takes part in pictures all the same.
 func TestFailedPeers(t *testing.T) {
-	all := group()
-	all[3] = &entry{Contestant: all[3].Contestant, failed: errors.New("no such algorithm")}
-	all[5] = missing(delivery.KindMPI, errors.New("not installed"))
-	rows := linkRows("here", 3, all)
+	l := everyKind()
+	l.ours[2] = &entry{Contestant: l.ours[2].Contestant, failed: errors.New("no such algorithm")}
+	l.peers[0] = missing(delivery.KindMPI, errors.New("not installed"))
+	rows := l.rows("here", 3)
 	if r := find(t, rows, "here, weft pipeline", "the best of MPI"); r.Failed != "not installed" {
 		t.Errorf("%+v", r)
 	}
@@ -112,8 +120,8 @@ func TestFailedPeers(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	var p picture
-	p.add(3, 256<<20, all)
-	p.add(7, 256<<20, group())
+	p.add(3, 256<<20, l.everybody())
+	p.add(7, 256<<20, everyKind().everybody())
 	for _, f := range p.figures() {
 		if err := f.Validate(); err != nil {
 			t.Error(err)

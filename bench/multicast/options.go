@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"regexp"
 	"time"
 
@@ -47,11 +48,25 @@ func (o Options) Validate() error {
 	case o.Out != "" && (o.Pairs < fewestPairs || o.Rounds < fewestRounds):
 		return fmt.Errorf("--pairs %d --rounds %d: a run that is kept has at least %d and %d", o.Pairs, o.Rounds, fewestPairs, fewestRounds)
 	}
+	if err := o.checkOut(); err != nil {
+		return err
+	}
 	if o.Plot == "" {
 		return nil
 	}
 	if err := figure.CheckPath(o.Plot); err != nil {
 		return fmt.Errorf("--plot %w", err)
+	}
+	return nil
+}
+
+// checkOut reads the last run, if there is one: after most of an hour it would be late to find that it cannot be read.
+func (o Options) checkOut() error {
+	if o.Out == "" {
+		return nil
+	}
+	if _, err := figure.Load(o.Out); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("--out %w; move it away", err)
 	}
 	return nil
 }

@@ -99,11 +99,11 @@ func (p *picture) draw(bars *plot.Bars, value func(pictureGroup, *entry) float64
 
 // names are those of the bars: of the others their kind, because in each group another setting may be the best.
 func (p *picture) names() (all []string) {
-	for i, e := range p.groups[0].entries {
-		if i < 2+len(ours) {
-			all = append(all, e.Name)
-		} else {
+	for _, e := range p.groups[0].entries {
+		if slices.Contains(kinds, e.Kind) {
 			all = append(all, string(e.Kind))
+		} else {
+			all = append(all, e.Name)
 		}
 	}
 	return all

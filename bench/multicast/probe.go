@@ -1,8 +1,10 @@
 package multicast
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/weft-fabric/weft/bench/delivery"
@@ -52,19 +54,20 @@ func (b *bench) tryAgain(f *delivery.Field, load delivery.Load, best []*entry) {
 
 // settings are those of the others that are worth a try.
 func (b *bench) settings(f *delivery.Field) []delivery.Contestant {
-	all := b.mpiWays()
 	udp, torrent := f.UDPCastWays(), delivery.TorrentWays()
 	if b.Quick {
-		udp, torrent = udp[:1], torrent[:1]
+		return slices.Concat(b.mpiWays(), udp[:1], torrent[:1])
 	}
-	all = slices.Concat(all, udp, torrent)
-	if !b.Quick {
-		all = append(all, delivery.ParallelCopies(), delivery.SequentialCopies())
-	}
+	tcp := []delivery.Contestant{delivery.ParallelCopies(), delivery.SequentialCopies()}
+	return slices.Concat(b.mpiWays(), b.notSlow(udp), b.notSlow(torrent), tcp)
+}
+
+// notSlow are those that were not slow in a smaller group.
+func (b *bench) notSlow(all []delivery.Contestant) []delivery.Contestant {
 	return slices.DeleteFunc(all, func(c delivery.Contestant) bool { return b.slow[c.Name] })
 }
 
-// mpiWays are those of MPI, if it is here.
+// mpiWays are those of MPI that are worth a try, if it is here.
 func (b *bench) mpiWays() []delivery.Contestant {
 	if b.programs == nil {
 		return nil
@@ -73,7 +76,7 @@ func (b *bench) mpiWays() []delivery.Contestant {
 	if b.Quick {
 		all = all[:2]
 	}
-	return slices.DeleteFunc(all, func(c delivery.Contestant) bool { return b.slow[c.Name] })
+	return b.notSlow(all)
 }
 
 // try has each deliver once. If it is late, one of each kind has to do.
@@ -104,19 +107,13 @@ func ofKind(tried []*entry, kind delivery.Kind) (all []*entry) {
 }
 
 func sortByTime(all []*entry) {
-	slices.SortStableFunc(all, func(a, b *entry) int {
-		switch {
-		case a.failed != nil || b.failed != nil:
-			return compareFailed(a, b)
-		case a.seconds() < b.seconds():
-			return -1
+	place := func(e *entry) float64 {
+		if e.failed != nil {
+			return math.Inf(1)
 		}
-		return 1
-	})
-}
-
-func compareFailed(a, b *entry) int {
-	return map[bool]int{true: 1}[a.failed != nil] - map[bool]int{true: 1}[b.failed != nil]
+		return e.seconds()
+	}
+	slices.SortStableFunc(all, func(a, b *entry) int { return cmp.Compare(place(a), place(b)) })
 }
 
 // markSlow has larger groups spared what was slow in this one. Who failed is tried again.

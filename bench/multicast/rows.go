@@ -55,6 +55,9 @@ func (d duel) row(ours, theirs *entry) contest.Result {
 	return judged(c, pairs, ours, theirs)
 }
 
+// bestOf names an entry that is the best of its kind.
+func bestOf(e *entry) string { return "the best of " + string(e.Kind) }
+
 // judged is the row of pairs, or of why there are none.
 func judged(c contest.Contest, pairs []contest.Pair, entries ...*entry) contest.Result {
 	row := contest.Result{What: c.What, Peer: c.Peer, Unit: "×", Bound: c.Bound, AtMost: c.AtMost}
@@ -75,34 +78,44 @@ func judged(c contest.Contest, pairs []contest.Pair, entries ...*entry) contest.
 	return row
 }
 
-// linkRows are the rows of a large message. The entries are one copy, ours, the chain, and the best of each kind.
-func linkRows(where string, receivers int, all []*entry) (rows []contest.Result) {
-	one, weft, peers := all[0], all[1:2+len(ours)], all[2+len(ours):]
-	for i, e := range weft {
-		bounded := i < len(ours)
-		limit := func(bound float64) float64 { return map[bool]float64{true: bound}[bounded] }
+// asked is a bound, of those who have to reach one.
+func (e *entry) asked(bound float64) float64 {
+	if e.beside {
+		return 0
+	}
+	return bound
+}
+
+// rows are those of a large message.
+func (l lineup) rows(where string, receivers int) (rows []contest.Result) {
+	for _, e := range l.ours {
 		what := fmt.Sprintf("%s, %s", where, e.Name)
 		if e.failed != nil {
 			rows = append(rows, contest.Result{What: what, Failed: e.failed.Error()})
 			continue
 		}
-		rows = append(rows, duel{what, one.Name, "s", limit(copyBound), seconds}.row(e, one), efficiencyRow(what, e, one, bounded))
+		rows = append(rows, duel{what, l.one.Name, "s", e.asked(copyBound), seconds}.row(e, l.one), efficiencyRow(what, e, l.one))
 		if receivers == skewReceivers {
-			rows = append(rows, skewRow(what, e, bounded))
+			rows = append(rows, skewRow(what, e))
 		}
-		if !bounded {
-			continue
-		}
-		for _, p := range peers {
+		for _, p := range l.peers {
 			rows = append(rows, peerRows(what, e, p)...)
+		}
+	}
+	for _, p := range l.peers {
+		if p.Kind == delivery.KindUDPCast {
+			rows = explain(rows, where, l.one, p) // it sends everything once, and not by TCP: one copy may be slower
 		}
 	}
 	return rows
 }
 
-// peerRows compare with the best of a kind. What a start takes is printed for those who have a long one.
+// peerRows compare with the best of a kind who has to be faster. What a start takes is printed for those who have a long one.
 func peerRows(what string, e, p *entry) []contest.Result {
-	best := "the best of " + string(p.Kind)
+	if e.beside {
+		return nil
+	}
+	best := bestOf(p)
 	rows := []contest.Result{duel{what, best, "s", peerBound, seconds}.row(e, p)}
 	if p.Kind == delivery.KindMPI {
 		return append(rows, duel{what + ": CPU", best, "s", cpuBound, cpu}.row(e, p),
@@ -113,7 +126,7 @@ func peerRows(what string, e, p *entry) []contest.Result {
 
 // efficiencyRow is the best possible time over the measured one. With k blocks and n members the best schedule takes
 // k + ⌈log₂ n⌉ − 1 steps (RDMC, section 4.3), each as long as a block of the plain copy in the same round.
-func efficiencyRow(what string, e, one *entry, bounded bool) contest.Result {
+func efficiencyRow(what string, e, one *entry) contest.Result {
 	c := contest.Contest{What: what + ": efficiency", Peer: "the best schedule's time", Unit: "s"}
 	var pairs []contest.Pair
 	for i := range min(len(e.samples), len(one.samples)) {
@@ -121,22 +134,16 @@ func efficiencyRow(what string, e, one *entry, bounded bool) contest.Result {
 		pairs = append(pairs, contest.Pair{Peer: s.Bound * one.samples[i].Seconds, Ours: s.Seconds})
 	}
 	row := judged(c, pairs, e, one)
-	row.Unit = ""
+	row.Unit, row.Bound = "", e.asked(efficiencyBound)
 	if len(pairs) > 0 {
 		row.Value, row.Low, row.High = 1/row.Value, 1/row.High, 1/row.Low
-	}
-	if bounded {
-		row.Bound = efficiencyBound
 	}
 	return row
 }
 
 // skewRow is how much later than the first the last receiver was done, as a part of the transfer.
-func skewRow(what string, e *entry, bounded bool) contest.Result {
-	c := contest.Contest{What: what + ": skew", Peer: "the transfer", Unit: "s"}
-	if bounded {
-		c.Bound, c.AtMost = skewBound, true
-	}
+func skewRow(what string, e *entry) contest.Result {
+	c := contest.Contest{What: what + ": skew", Peer: "the transfer", Unit: "s", Bound: e.asked(skewBound), AtMost: !e.beside}
 	var pairs []contest.Pair
 	for _, s := range e.samples {
 		pairs = append(pairs, contest.Pair{Peer: s.Seconds, Ours: s.Skew})

@@ -43,21 +43,26 @@ func (b *bench) small(f *delivery.Field, where string) (rows []contest.Result) {
 	if len(chains) == 0 {
 		return nil // interrupted
 	}
-	weft := weftEntries()[1 : 1+len(ours)]
-	parallel := &entry{Contestant: delivery.ParallelCopies()}
+	weft, parallel := ourEntries(), &entry{Contestant: delivery.ParallelCopies()}
 	all := slices.Concat(weft, []*entry{mpi, parallel}, chains)
 	b.rounds(f, delivery.Load{Bytes: smallBytes, Repeats: smallRepeats}, all)
 	b.links.addSmall(all)
 	sortByTime(chains)
+	rows = smallRows(where, weft, mpi, parallel, chains[0])
+	return explain(rows, where, linkAlone(f.LinkTime(smallBytes).Seconds(), mpi), mpi)
+}
+
+// smallRows compare ours with MPI, with copies to all at once, and with the best chain.
+func smallRows(where string, weft []*entry, mpi, parallel, chain *entry) (rows []contest.Result) {
 	for _, e := range weft {
 		what := fmt.Sprintf("%s, %s", where, e.Name)
 		if e.failed != nil {
 			rows = append(rows, contest.Result{What: what, Failed: e.failed.Error()})
 			continue
 		}
-		rows = append(rows, duel{what, "the best of MPI", "s", smallBound, seconds}.row(e, mpi),
+		rows = append(rows, duel{what, bestOf(mpi), "s", smallBound, seconds}.row(e, mpi),
 			duel{what, parallel.Name, "s", smallBound, seconds}.row(e, parallel),
-			duel{what, "the best chain", "s", chainBound, seconds}.row(e, chains[0]))
+			duel{what, "the best chain", "s", chainBound, seconds}.row(e, chain))
 	}
 	return rows
 }

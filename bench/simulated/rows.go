@@ -102,13 +102,13 @@ func Racks(ctx context.Context) (rows []contest.Result, err error) {
 			return rows, err
 		}
 		what := fmt.Sprintf("simulated: 256 blocks to 8 racks of 8, %s (%s)", w.name, describe(c))
-		time := contest.Result{What: what, Unit: "× the flat bound", Value: r.Median.Seconds / p.bound(r.Blocks)}
+		took := contest.Result{What: what, Unit: "× the flat bound", Value: r.Median.Seconds / p.bound(r.Blocks)}
 		crossed := contest.Result{What: what + ", blocks between racks", Unit: "× the least", Value: float64(r.CrossRack) / float64(r.Blocks*(len(racks)-1))}
 		if w.name == "rack-stripes" {
-			time.Bound, time.AtMost = racksBound, true
+			took.Bound, took.AtMost = racksBound, true
 			crossed.Bound, crossed.AtMost = 1, true
 		}
-		rows = append(rows, time, crossed)
+		rows = append(rows, took, crossed)
 	}
 	return rows, nil
 }

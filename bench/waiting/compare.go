@@ -11,12 +11,20 @@ import (
 
 // comparison is of some settings with others, each pair in the same round.
 type comparison struct {
+	name   string // what is divided by what, for the table
 	text   string
 	of     func(p *place, s setting) bool // which settings are compared
 	with   func(setting) setting          // what each is compared with
 	value  func(sample) float64
 	bound  float64 // of the median at every place
 	atMost bool
+}
+
+// judged is what a comparison has shown at a place.
+type judged struct {
+	place                   string
+	median, lowest, highest string // as they are printed
+	met                     bool
 }
 
 // ratios are those at a place, of all pairs and rounds.
@@ -33,22 +41,58 @@ func (c *comparison) ratios(taken samples, p *place) (all []float64) {
 	return all
 }
 
-// claim judges what was measured at all places.
-func (c *comparison) claim(taken samples, all []*place) figure.Claim {
-	claim := figure.Claim{Text: c.text, Holds: true}
-	var said []string
-	for _, p := range all {
+// judge looks at every place where there is something to compare.
+func (c *comparison) judge(taken samples, places []*place) (all []judged) {
+	for _, p := range places {
 		ratios := c.ratios(taken, p)
 		if len(ratios) == 0 {
 			continue
 		}
 		median := contest.Median(ratios)
-		claim.Holds = claim.Holds && (c.atMost && median <= c.bound || !c.atMost && median >= c.bound)
-		said = append(said, fmt.Sprintf("%s %.2f × (%.2f to %.2f)", p.name, median, slices.Min(ratios), slices.Max(ratios)))
+		all = append(all, judged{place: p.name, median: contest.Beside(median, c.bound) + " ×",
+			lowest: fmt.Sprintf("%.2f", slices.Min(ratios)), highest: fmt.Sprintf("%.2f", slices.Max(ratios)),
+			met: c.atMost && median <= c.bound || !c.atMost && median >= c.bound})
 	}
-	if len(said) == 0 {
-		claim.Holds, said = false, []string{"not measured"}
+	return all
+}
+
+// claim says what came out at all places.
+func (c *comparison) claim(all []judged) figure.Claim {
+	if len(all) == 0 {
+		return figure.Claim{Text: c.text, Measured: "not measured", Why: "there were no limited links, which root can make"}
+	}
+	claim := figure.Claim{Text: c.text, Holds: true}
+	var said []string
+	for _, j := range all {
+		claim.Holds = claim.Holds && j.met
+		said = append(said, fmt.Sprintf("%s %s (%s to %s)", j.place, j.median, j.lowest, j.highest))
 	}
 	claim.Measured = strings.Join(said, ", ")
 	return claim
+}
+
+// row is what came out at a place.
+func (c *comparison) row(j judged) []string {
+	limit := map[bool]string{true: "≤", false: "≥"}[c.atMost]
+	verdict := map[bool]string{true: "met", false: "MISSED"}[j.met]
+	return []string{c.name, j.place, j.median, j.lowest, j.highest, fmt.Sprintf("%s %v", limit, c.bound), verdict}
+}
+
+// ratios is the figure of what the claims are about.
+func (t samples) ratios(places []*place) *figure.Figure {
+	f := &figure.Figure{
+		Name: "waiting-ratios", Title: "What waiting costs: the ratios that the paper speaks of",
+		Source: "RDMC, sections 4.4 and 5.2.3; measured on this machine",
+		Text: "Each ratio is of two samples of the same round, by the same algorithm. The median, the lowest and the highest are of those of " +
+			"both algorithms in all rounds, so they are not quotients of the medians of all rounds.",
+		Table: &figure.Table{Columns: []string{"ratio", "members", "median", "lowest", "highest", "must be", ""}},
+	}
+	for _, c := range comparisons() {
+		all := c.judge(t, places)
+		for _, j := range all {
+			f.Table.Rows = append(f.Table.Rows, c.row(j))
+		}
+		f.Claims = append(f.Claims, c.claim(all))
+	}
+	return f
 }

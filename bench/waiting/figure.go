@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/internal/units"
 )
 
-// figure makes tables, bars and claims of the samples.
+// figure is what was measured: bars and a table.
 func (t samples) figure(all []*place, rounds int) *figure.Figure {
 	f := &figure.Figure{
 		Name: "waiting", Title: "What waiting costs: polling, hybrid and sleeping members; blocks relayed by hosts or by chains",
@@ -20,9 +20,6 @@ func (t samples) figure(all []*place, rounds int) *figure.Figure {
 	}
 	for _, p := range all {
 		f.Bars = append(f.Bars, t.bars(p, "rate", rate), t.bars(p, "processor time for the same bytes", processors))
-	}
-	for _, c := range comparisons() {
-		f.Claims = append(f.Claims, c.claim(t, all))
 	}
 	return f
 }
@@ -65,7 +62,7 @@ func (t samples) bars(p *place, what string, of func(sample) float64) plot.Bars 
 
 // table has a row for each place, algorithm, size and way to relay.
 func (t samples) table(all []*place) *figure.Table {
-	table := &figure.Table{Columns: []string{"members", "algorithm", "size", "relayed by", "polling MB/s", "hybrid", "sleeping",
+	table := &figure.Table{Columns: []string{"members", "algorithm", "size", "relayed by", "MB/s: polling", "hybrid", "sleeping",
 		"CPU s/GB: polling", "hybrid", "sleeping", "cores busy: polling", "hybrid", "sleeping"}}
 	for _, p := range all {
 		for _, s := range settings() {
@@ -78,11 +75,8 @@ func (t samples) table(all []*place) *figure.Table {
 }
 
 func (t samples) row(p *place, s setting) []string {
-	row := []string{p.name, s.algorithm, s.size.name, s.relays(), units.Digits(t.median(key{p.name, s}, rate) / 1e6)}
-	for _, wait := range waits[1:] {
-		row = append(row, fmt.Sprintf("%.2f ×", t.median(key{p.name, s.waiting(wait)}, rate)/t.median(key{p.name, s}, rate)))
-	}
-	for _, of := range []func(sample) float64{processors, cores} {
+	row := []string{p.name, s.algorithm, s.size.name, s.relays()}
+	for _, of := range []func(sample) float64{megabytes, processors, cores} {
 		for _, wait := range waits {
 			row = append(row, units.Digits(t.median(key{p.name, s.waiting(wait)}, of)))
 		}

@@ -53,21 +53,21 @@ type key struct {
 // samples are those of every setting, in the order of the rounds.
 type samples map[key][]sample
 
-// Run measures everything, and judges it.
-func Run(ctx context.Context, o Options) (f *figure.Figure, err error) {
+// Run measures everything, and judges it: a figure of what was measured, and one of the ratios that the claims are about.
+func Run(ctx context.Context, o Options) (all []*figure.Figure, err error) {
 	if err := o.complete(); err != nil {
 		return nil, err
 	}
-	all, missing := places(ctx, o.Weft)
+	where, missing := places(ctx, o.Weft)
 	if missing != nil {
 		o.Warn(fmt.Sprintf("without limited links: %v", missing))
 	}
-	defer func() { err = errors.Join(err, closeAll(all)) }()
-	taken, rounds, err := o.rounds(ctx, all)
+	defer func() { err = errors.Join(err, closeAll(where)) }()
+	taken, rounds, err := o.rounds(ctx, where)
 	if err != nil {
 		return nil, err
 	}
-	return taken.figure(all, rounds), nil
+	return []*figure.Figure{taken.figure(where, rounds), taken.ratios(where)}, nil
 }
 
 func closeAll(all []*place) (err error) {

@@ -102,7 +102,7 @@ func TestClaims(t *testing.T) {
 		{1, 0.6, []string{"100 MB on limited links: sleeping"}},
 		{1, 1.2, []string{"100 MB on limited links: sleeping", "100 MB within a host: sleeping"}},
 	} {
-		f := made(all, c.slower, c.cheaper).figure(all, 3)
+		f := made(all, c.slower, c.cheaper).ratios(all)
 		if err := f.Validate(); err != nil {
 			t.Error(err)
 		}
@@ -113,9 +113,47 @@ func TestClaims(t *testing.T) {
 			}
 		}
 	}
-	without := made(all[:2], 1, 0.3).figure(all[:2], 3)
+	without := made(all[:2], 1, 0.3).ratios(all[:2])
 	if i := slices.IndexFunc(without.Claims, func(c figure.Claim) bool { return c.Measured == "not measured" }); i < 0 || without.Claims[i].Holds {
 		t.Error("a claim about links holds without them")
+	}
+}
+
+// What a claim says was measured is in the table, digit by digit.
+func TestClaimsAreInTheTable(t *testing.T) {
+	all := []*place{{name: "shm"}, {name: "links", links: &links{}}}
+	f := made(all, 0.7999, 0.6).ratios(all)
+	if err := f.Validate(); err != nil {
+		t.Fatal(err)
+	}
+	rows := slices.Clone(f.Table.Rows)
+	for _, c := range f.Claims {
+		for _, said := range strings.Split(c.Measured, ", ") {
+			row := rows[0]
+			rows = rows[1:]
+			if want := row[1] + " " + row[2] + " (" + row[3] + " to " + row[4] + ")"; said != want || c.Holds && row[6] != "met" {
+				t.Errorf("%s: %q, and the table has %q", c.Text, said, row)
+			}
+		}
+	}
+	if len(rows) > 0 {
+		t.Errorf("of no claim are %q", rows)
+	}
+	const missed = "shm 0.79990 × (0.80 to 0.80)" // and not 0.80 of at least 0.8
+	if c := f.Claims[1]; c.Holds || !strings.HasPrefix(c.Measured, missed) {
+		t.Errorf("%+v, want %q", c, missed)
+	}
+}
+
+// The table of what was measured has a row for every setting but the ways to wait, which are its columns.
+func TestFigure(t *testing.T) {
+	all := []*place{{name: "shm"}, {name: "tcp"}}
+	f := made(all, 0.5, 0.3).figure(all, 3)
+	if err := f.Validate(); err != nil || len(f.Table.Rows) != len(all)*len(settings())/len(waits) || len(f.Bars) != 2*len(all) {
+		t.Fatalf("%v: %d rows, %d bars", err, len(f.Table.Rows), len(f.Bars))
+	}
+	if row, want := f.Table.Rows[0], strings.Split("shm chain 100MB hosts 1000 1000 500 10.0 8.00 3.00 1.00 1.00 1.00", " "); !slices.Equal(row, want) {
+		t.Errorf("%q, want %q", row, want)
 	}
 }
 
@@ -134,13 +172,16 @@ func TestRun(t *testing.T) {
 	weft := fakeWeft(t, `echo '{"provider":"'$lane'","size":1000,"results":[{"seconds":1,"cpu_seconds":1,"verified":true}]}'`)
 	var done, all int
 	var warned []string
-	f, err := Run(t.Context(), Options{Weft: weft, Rounds: 2, Progress: func(d, a int) { done, all = d, a },
+	figures, err := Run(t.Context(), Options{Weft: weft, Rounds: 2, Progress: func(d, a int) { done, all = d, a },
 		Warn: func(text string) { warned = append(warned, text) }})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if done != all || all%(2*len(settings())) != 0 || len(f.Table.Rows) != all/2/len(waits) {
-		t.Errorf("%d of %d samples, %d rows; warned: %q", done, all, len(f.Table.Rows), warned)
+	if rows := len(figures[0].Table.Rows); done != all || all%(2*len(settings())) != 0 || rows != all/2/len(waits) {
+		t.Errorf("%d of %d samples, %d rows; warned: %q", done, all, rows, warned)
+	}
+	if len(figures) != 2 || figure.Summary(figures) == "" {
+		t.Errorf("%d figures, %q", len(figures), figure.Summary(figures))
 	}
 }
 

@@ -7,8 +7,14 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure side by side with others, and report what was measured",
-		Args:  noMore,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+		Long: `Measures what Weft must reach, beside what people use instead, and shows it. What
+is measured can be recorded with --out, and shown again by weft bench report.
+
+What measures, weft sim paper as well, ends with exit status 1 if a bound is
+missed, a claim does not hold, or something could not be measured; the table
+says what. What was asked for is printed, drawn and kept in any case.`,
+		Args: noMore,
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(newBenchMulticast(), newBenchReport(), newBenchWaiting(), newBenchPlay())
 	return cmd

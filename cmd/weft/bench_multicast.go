@@ -25,16 +25,24 @@ The hosts are network namespaces of this machine with links of 200 Mbit/s, so it
 needs root, and Linux. Open MPI, MPICH, udpcast and aria2 take part if they are
 installed; 'make bench-multicast' sees to that, and builds weft. Every setting
 of theirs is tried once with 32 MiB; the best of each kind takes part in rounds,
-in which everybody delivers 256 MiB once. What arrives is checked.
+in which everybody delivers 256 MiB once; ratios are taken within a round. What
+arrives is checked. Everybody begins with idle cores, and with memory that has
+just been used: after a pause a virtual machine may have given its away.
 
 Times are from the first byte to the last one at the last receiver; what a start
 takes is printed beside. Processor time is of all processes: during the delivery
 where a contestant tells it (weft, MPI), and from start to end; without what the
 kernel does in softirqs.
 
+Beside stand rows of what nobody can beat: one plain TCP copy against udpcast,
+the link alone against MPI. Where a bound is missed because of them, that is said.
+
 It ends within 40 minutes, and wants a quiet machine. Then groups of 64 to
 10,000 nodes are simulated, for some minutes more. Ctrl-C takes everything down.
-Exit status 1 if a bound is missed or something could not be measured.`,
+
+Exit status 0 if every bound is met. 1 if one is missed or something could not be
+measured: each is a line on standard error, and the results are printed, kept and
+drawn all the same. 2 for wrong usage, 130 after Ctrl-C.`,
 		Example: `  weft bench multicast --out multicast.json --plot multicast.html
   weft bench multicast --only '256 MiB to 3 receivers' --rounds 2
   weft bench multicast --quick --only receivers`,

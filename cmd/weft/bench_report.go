@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,45 +16,105 @@ import (
 
 // benchReportOptions are the flags of weft bench report.
 type benchReportOptions struct {
-	html, svg, markdown, title string
+	html, svg, markdown, title, about string
 }
 
 func newBenchReport() *cobra.Command {
 	o := &benchReportOptions{}
 	cmd := &cobra.Command{
 		Use:   "report FILE.json...",
-		Short: "Put recorded runs on one page: every figure with its claims and numbers",
-		Long: `Reads runs that were recorded with --out FILE.json, and prints how many
-claims hold. With --html it writes one page that needs nothing but itself: it
-opens from disk, without a network, and prints well. With --svg it writes each
-drawing to a file of its own, and with --markdown a document that shows them.
+		Short: "Show recorded runs: every figure with its claims and numbers",
+		Long: `Reads runs that were recorded with --out FILE.json, and prints their tables, how
+many claims hold, and which do not. With --html it writes one page instead that
+needs nothing but itself: it opens from disk, without a network, and prints well.
+With --svg it writes each drawing to a file of its own, and with --markdown a
+document, which shows the drawings of --svg if that is said too.
 
-Exit status 0 also if claims do not hold: the page says so.`,
-		Example: `  weft bench report bench/results/multicast.json --html report.html
-  weft bench report a.json b.json --html both.html --svg figures --markdown both.md`,
+Exit status 0 also if claims do not hold: nothing is measured here.`,
+		Example: `  weft bench report bench/results/multicast.json
+  weft bench report a.json b.json --html both.html
+  weft bench report a.json b.json --svg figures --markdown both.md`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&o.html, "html", "", "write the page to `FILE`.html")
+	f.StringVar(&o.html, "html", "", "write one page to `FILE`.html")
 	f.StringVar(&o.svg, "svg", "", "write each drawing into `DIR`")
-	f.StringVar(&o.markdown, "markdown", "", "write a document that shows the drawings of --svg to `FILE`.md")
+	f.StringVar(&o.markdown, "markdown", "", "write a document to `FILE`.md; with --svg it shows the drawings")
 	f.StringVar(&o.title, "title", "Weft: what was measured", "`TEXT` above the page")
+	f.StringVar(&o.about, "about", "", "`TEXT` about all runs together, such as how to repeat them")
 	return cmd
 }
 
 func (o *benchReportOptions) run(cmd *cobra.Command, paths []string) error {
-	if err := o.check(paths); err != nil {
+	records, err := loadRuns(paths)
+	if err != nil {
+		return err
+	}
+	if err := o.check(); err != nil {
 		return usageError{err}
 	}
-	var records []*figure.Record
+	about, figures := figure.Page(paths, records)
+	if o.about != "" {
+		about = append([]string{o.about}, about...)
+	}
+	if err := o.write(about, figures); err != nil {
+		return err
+	}
+	return o.tell(cmd, about, figures)
+}
+
+// loadRuns reads all runs before anything is written, each once.
+func loadRuns(paths []string) (records []*figure.Record, err error) {
+	if len(paths) == 0 {
+		return nil, usageError{errors.New("which runs? Name the files that they were recorded in: weft bench report FILE.json")}
+	}
+	var seen []os.FileInfo
+	for _, path := range paths {
+		info, err := os.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		for i, other := range seen {
+			if os.SameFile(info, other) {
+				return nil, usageError{fmt.Errorf("%s and %s are the same file: name each run once", paths[i], path)}
+			}
+		}
+		seen = append(seen, info)
+	}
 	for _, path := range paths {
 		r, err := figure.Load(path)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		records = append(records, r)
 	}
-	about, figures := figure.Page(paths, records)
+	return records, nil
+}
+
+// check says what could not be written.
+func (o *benchReportOptions) check() error {
+	for _, c := range []struct{ flag, path, ext, what string }{{"--html", o.html, ".html", "page"}, {"--markdown", o.markdown, ".md", "document"}} {
+		switch dir := filepath.Dir(c.path); {
+		case c.path == "":
+		case !strings.EqualFold(filepath.Ext(c.path), c.ext):
+			return fmt.Errorf("%s %s: the name of a %s ends in %s", c.flag, c.path, c.what, c.ext)
+		case !isDirectory(dir):
+			return fmt.Errorf("%s %s: there is no directory %s", c.flag, c.path, dir)
+		}
+	}
+	if _, err := os.Stat(o.svg); o.svg != "" && err == nil && !isDirectory(o.svg) {
+		return fmt.Errorf("--svg %s is a file: name a directory", o.svg)
+	}
+	return nil
+}
+
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir()
+}
+
+// write writes what was asked for.
+func (o *benchReportOptions) write(about []string, figures []*figure.Figure) error {
 	if o.svg != "" {
 		if err := figure.DrawEach(o.svg, figures); err != nil {
 			return err
@@ -65,55 +126,44 @@ func (o *benchReportOptions) run(cmd *cobra.Command, paths []string) error {
 		}
 	}
 	if o.markdown != "" {
-		if err := o.document(about, figures); err != nil {
-			return err
-		}
+		return o.document(about, figures)
 	}
-	return o.tell(cmd, figures)
+	return nil
 }
 
-// document writes the Markdown, with the way from there to the drawings.
+// document writes the Markdown, with the way from there to the drawings if there are any.
 func (o *benchReportOptions) document(about []string, figures []*figure.Figure) error {
-	images, err := filepath.Rel(filepath.Dir(o.markdown), o.svg)
-	if err != nil {
-		return err
+	images := ""
+	if o.svg != "" {
+		way, err := filepath.Rel(filepath.Dir(o.markdown), o.svg)
+		if err != nil {
+			return err
+		}
+		images = filepath.ToSlash(way)
 	}
 	var out bytes.Buffer
-	if err := figure.Markdown(&out, o.title, about, figures, filepath.ToSlash(images)); err != nil {
+	if err := figure.Markdown(&out, o.title, about, figures, images); err != nil {
 		return err
 	}
 	return os.WriteFile(o.markdown, out.Bytes(), 0o644)
 }
 
-func (o *benchReportOptions) check(paths []string) error {
-	switch {
-	case len(paths) == 0:
-		return errors.New("which runs? Name the files that they were recorded in: weft bench report FILE.json --html FILE.html")
-	case o.html == "" && o.svg == "":
-		return errors.New("where to? Say --html FILE.html, or --svg DIR")
-	case o.markdown != "" && o.svg == "":
-		return errors.New("--markdown shows drawings: say --svg DIR, too")
-	case o.html != "" && !strings.EqualFold(filepath.Ext(o.html), ".html"):
-		return fmt.Errorf("--html %s: the name of a page ends in .html", o.html)
-	}
-	if o.html == "" {
-		return nil
-	}
-	if err := figure.CheckPath(o.html); err != nil {
-		return fmt.Errorf("--html %w", err)
-	}
-	return nil
-}
-
-// tell says what is on the page, and which claims do not hold.
-func (o *benchReportOptions) tell(cmd *cobra.Command, figures []*figure.Figure) error {
-	_, err := fmt.Fprintln(cmd.OutOrStdout(), figure.Summary(figures))
-	for _, f := range figures {
-		for _, c := range f.Claims {
-			if !c.Holds && err == nil {
-				_, err = fmt.Fprintf(cmd.OutOrStdout(), "✗ %s: %s: %s\n", f.Name, c.Text, c.Measured)
-			}
+// tell prints the tables if nothing is written, and says which claims do not hold.
+func (o *benchReportOptions) tell(cmd *cobra.Command, about []string, figures []*figure.Figure) error {
+	out := cmd.OutOrStdout()
+	var said strings.Builder
+	if o.html == "" && o.svg == "" && o.markdown == "" {
+		if err := figure.PrintAll(out, about, figures); err != nil {
+			return err
 		}
+		fmt.Fprintln(&said)
 	}
+	if summary := figure.Summary(figures); summary != "" {
+		fmt.Fprintln(&said, summary)
+	}
+	for _, m := range figure.Misses(figures) {
+		fmt.Fprintf(&said, "✗ %v\n", m)
+	}
+	_, err := io.WriteString(out, said.String())
 	return err
 }

@@ -15,7 +15,8 @@ func recorded(t *testing.T) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "run.json")
 	r := figure.NewRecord(version, "weft sim paper")
-	r.Figures = []*figure.Figure{{Name: "fig8", Title: "Copies", Claims: []figure.Claim{{Text: "it is fast", Measured: "1 s", Holds: true}, {Text: "it is free", Measured: "1 €"}},
+	r.Figures = []*figure.Figure{{Name: "fig8", Title: "Copies", Claims: []figure.Claim{{Text: "it is fast", Measured: "1 s", Holds: true}, {Text: "it is free", Measured: "1 €", Why: "nothing is"}},
+		Table:  &figure.Table{Columns: []string{"copies", "time"}, Rows: [][]string{{"1", "2 s"}}},
 		Charts: []plot.Chart{{Title: "time", Series: []plot.Series{{Name: "pipeline", Points: []plot.Point{{X: 1, Y: 1}, {X: 2, Y: 1}}}}}}}}
 	if err := figure.Save(path, r); err != nil {
 		t.Fatal(err)
@@ -27,7 +28,7 @@ func TestBenchReport(t *testing.T) {
 	dir := t.TempDir()
 	page, drawings := filepath.Join(dir, "report.html"), filepath.Join(dir, "figures")
 	status, out, errs := weft("bench", "report", recorded(t), "../../bench/results/multicast.json", "--html", page, "--svg", drawings)
-	if status != 0 || !strings.Contains(out, "claims hold.\n") || !strings.Contains(out, "✗ fig8: it is free: 1 €\n") {
+	if status != 0 || !strings.Contains(out, "claims hold.\n") || !strings.Contains(out, "✗ fig8: it is free – 1 €. Why: nothing is\n") {
 		t.Fatalf("status %d, %s\n%s", status, errs, out)
 	}
 	text, err := os.ReadFile(page)
@@ -44,7 +45,54 @@ func TestBenchReport(t *testing.T) {
 	}
 }
 
+// Without a file to write it prints everything.
+func TestBenchReportPrints(t *testing.T) {
+	status, out, errs := weft("bench", "report", recorded(t), "--about", "by hand")
+	if status != 0 || errs != "" || !strings.HasPrefix(out, "by hand\nrun: ") {
+		t.Fatalf("status %d, %s\n%s", status, errs, out)
+	}
+	const end = `
+fig8: Copies
+
+  copies  time
+       1   2 s
+
+✓ it is fast
+  1 s
+✗ DOES NOT HOLD: it is free
+  1 €
+  why: nothing is
+
+1 of 2 claims hold.
+✗ fig8: it is free – 1 €. Why: nothing is
+`
+	if !strings.HasSuffix(out, end) {
+		t.Errorf("it prints\n%s", out)
+	}
+}
+
+// A document alone has no drawings, and one with drawings has the way to them.
+func TestBenchReportWritesMarkdown(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	for name, args := range map[string][]string{"alone.md": nil, "drawn.md": {"--svg", at("figures")}} {
+		status, out, errs := weft(append([]string{"bench", "report", recorded(t), "--markdown", at(name), "--about", "Repeat it with: make"}, args...)...)
+		text, err := os.ReadFile(at(name))
+		if status != 0 || err != nil || strings.Contains(out, "copies") || !strings.Contains(string(text), "\n- Repeat it with: make\n- run: ") {
+			t.Fatalf("%s: status %d, %s%s, %v\n%s", name, status, errs, out, err, text)
+		}
+		if shows := strings.Contains(string(text), "(figures/fig8.svg)"); shows != (args != nil) {
+			t.Errorf("%s shows drawings: %t", name, shows)
+		}
+	}
+}
+
 func TestBenchReportRefuses(t *testing.T) {
+	good := recorded(t)
+	link := filepath.Join(t.TempDir(), "link.json")
+	if err := os.Symlink(good, link); err != nil {
+		t.Fatal(err)
+	}
 	broken := filepath.Join(t.TempDir(), "broken.json")
 	if err := os.WriteFile(broken, []byte(`{"figures":7}`), 0o600); err != nil {
 		t.Fatal(err)
@@ -54,11 +102,16 @@ func TestBenchReportRefuses(t *testing.T) {
 		says   string
 	}{
 		"":                           {exitUsage, "which runs?"},
-		broken:                       {exitUsage, "where to?"},
-		broken + " --html a.svg":     {exitUsage, "ends in .html"},
-		broken + " --html no/a.html": {exitUsage, "there is no directory no"},
+		good + " --html a.svg":       {exitUsage, "--html a.svg: the name of a page ends in .html"},
+		good + " --html no/a.html":   {exitUsage, "there is no directory no"},
+		good + " --markdown a.json":  {exitUsage, "--markdown a.json: the name of a document ends in .md"},
+		good + " --markdown no/a.md": {exitUsage, "there is no directory no"},
+		good + " --svg " + good:      {exitUsage, "is a file: name a directory"},
+		good + " " + good:            {exitUsage, "are the same file: name each run once"},
+		good + " " + link:            {exitUsage, "link.json are the same file"},
 		broken + " --svg x":          {exitFailed, "broken.json is no recorded run"},
-		"nowhere.json --svg x":       {exitFailed, "nowhere.json: no such file"},
+		"nowhere.json --html a.svg":  {exitFailed, "nowhere.json: no such file"}, // before anything else
+		broken + " nowhere.json":     {exitFailed, "nowhere.json: no such file"},
 	} {
 		status, _, errs := weft(append([]string{"bench", "report"}, strings.Fields(args)...)...)
 		if status != want.status || !strings.Contains(errs, want.says) || strings.Count(errs, "\n") != 1 {

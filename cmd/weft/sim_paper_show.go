@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
 	"time"
 
@@ -86,18 +85,7 @@ func (s *paperShow) finish(failed error) error {
 }
 
 // verdict names the experiments of which a claim does not hold.
-func (s *paperShow) verdict() error {
-	var broken []string
-	for _, f := range s.report.Figures {
-		if !f.Holds() {
-			broken = append(broken, f.Name)
-		}
-	}
-	if len(broken) > 0 {
-		return fmt.Errorf("not all claims hold: see %s", strings.Join(broken, ", "))
-	}
-	return nil
-}
+func (s *paperShow) verdict() error { return figure.Verdict(s.report.Figures) }
 
 // paperProgress is how far experiments are. Any goroutine may use it.
 type paperProgress struct {
