@@ -16,7 +16,7 @@ func (l *Loop) FootprintOf(tag verbs.Tag) unsafe.Pointer { return l.queue.Footpr
 
 // Footprint names the loop, its queue, and what machines say. A simulator of thousands of loops asks for it.
 func (l *Loop) Footprint(add func(start unsafe.Pointer, size uintptr)) {
-	add(unsafe.Pointer(l), unsafe.Sizeof(*l))
+	add(unsafe.Pointer(l), unsafe.Offsetof(l.batchRoom)+unsafe.Sizeof(l.batchRoom[0])) // most turns have one completion
 	l.queue.Footprint(add)
 	for _, p := range l.machines.byOwner {
 		if m, ok := p.machine.(footprint); ok {

@@ -92,9 +92,9 @@ type Loop struct {
 	failure atomic.Pointer[error] // of that goroutine; nil while it runs, and if it ended well
 
 	// Where batch, machines and timers begin: a small loop needs no more, and finds it beside it.
-	batchRoom   [8]verbs.Completion
 	machineRoom [2]place
 	timerRoom   [2]timer
+	batchRoom   [8]verbs.Completion
 }
 
 // New makes a loop on a completion queue. It fails with ErrArgument if the queue is missing or a number negative, and with

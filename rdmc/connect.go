@@ -46,7 +46,8 @@ func (g *Group) Connect(peer int, theirs []verbs.Address) error {
 
 // Unconnected are the ranks of the peers that are not connected yet.
 func (g *Group) Unconnected() (peers []int) {
-	for _, l := range g.links {
+	for i := range g.links {
+		l := &g.links[i]
 		if l.connected < 2 {
 			peers = append(peers, l.rank)
 		}

@@ -88,7 +88,8 @@ func (g *Group) stepBroke(l *link) {
 
 // sayLast says a last word to all peers that can hear it. When they have taken it, or the time is up, ended is called.
 func (g *Group) sayLast(w word) {
-	for _, l := range g.links {
+	for i := range g.links {
+		l := &g.links[i]
 		if l.left || l.control.State() != verbs.Ready {
 			continue
 		}
@@ -124,7 +125,8 @@ func (g *Group) stepEnd() {
 // ended closes the queue pairs, and frees the rest if Close was called. It may be called again.
 func (g *Group) ended() {
 	g.closeData()
-	for _, l := range g.links {
+	for i := range g.links {
+		l := &g.links[i]
 		g.note(l.control.Close())
 		l.parting = false
 	}
@@ -136,7 +138,8 @@ func (g *Group) ended() {
 
 // closeData closes the data pairs: nothing comes in any more, and nothing is read.
 func (g *Group) closeData() {
-	for _, l := range g.links {
+	for i := range g.links {
+		l := &g.links[i]
 		g.note(l.data.Close())
 	}
 }
@@ -190,7 +193,8 @@ func (g *Group) Discard() {
 		return
 	}
 	g.state = closed
-	for _, l := range g.links {
+	for i := range g.links {
+		l := &g.links[i]
 		if l.data != nil {
 			g.note(l.data.Close())
 		}

@@ -43,8 +43,8 @@ type Group struct {
 	domain *verbs.Domain
 	state  state
 
-	links   []*link // by rank
-	ranks   []int   // of the links: to look for one touches none of them
+	links   []link  // by rank
+	ranks   []int32 // of the links: to look for one touches none of them
 	herald  *link   // who tells of new messages; nil at the root
 	heirs   []*link
 	missing int  // queue pairs that are not connected
@@ -79,6 +79,12 @@ type Group struct {
 	request verbs.Request // being posted: here, and not on the heap
 	receipt verbs.Receive
 	piece   [1]verbs.Span // the second of either
+
+	room struct { // where lists begin: most need no more, and find it beside them
+		idleIn, idleOut [4]int
+		creditors       [2]*link
+		active          [2]*transfer
+	}
 }
 
 // New makes one member's end of a group: its queue pairs and buffers. It is ready when all Peers are connected. It fails
@@ -122,9 +128,9 @@ func (g *Group) plan(limits verbs.Limits) error {
 		return err
 	}
 	g.resume(repairs)
-	g.ranks = c.peers(g.part, repairs)
-	for i, rank := range g.ranks {
-		g.links = append(g.links, &link{index: i, rank: rank})
+	for i, rank := range c.peers(g.part, repairs) {
+		g.ranks = append(g.ranks, int32(rank))
+		g.links = append(g.links, link{index: i, rank: rank})
 	}
 	g.missing = 2 * len(g.links)
 	return nil
@@ -132,7 +138,8 @@ func (g *Group) plan(limits verbs.Limits) error {
 
 // open makes queue pairs and buffers.
 func (g *Group) open() error {
-	for _, l := range g.links {
+	for i := range g.links {
+		l := &g.links[i]
 		if err := g.openLink(l); err != nil {
 			return err
 		}

@@ -20,7 +20,8 @@ func (g *Group) check() error {
 			return fmt.Errorf("message %d counts %d blocks, and has %d of %d", t.Number, t.count, t.have.Count(), t.have.Len())
 		}
 	}
-	for _, l := range g.links {
+	for i := range g.links {
+		l := &g.links[i]
 		if l.credits < 0 || l.credits > g.config.Credits+1 {
 			return fmt.Errorf("%d credits of member %d", l.credits, l.rank)
 		}

@@ -10,33 +10,31 @@ import (
 
 // link is what a member has with one peer: a queue pair for blocks and one for words. The second always has receives
 // posted, so it is the one that notices when the peer is gone.
+//
+// What each block touches comes first, and fits one line of a processor's cache.
 type link struct {
 	index, rank   int
 	data, control *verbs.QueuePair
-	connected     int  // of the two
-	heir          bool // the peer hears of messages from here
+	credits       int    // blocks that the peer is ready for. Invariant: at most Config.Credits + 1
+	posted        uint64 // receives ever posted on data, which QueuePair.Arrival counts
+	owedCredits   int    // a word that waits for room
+	connected     uint8  // of the two
+	listed        bool   // among the group's creditors
+	heard         bool   // something came since the last look
+	awaited       bool   // we wait for the peer: see stall.go
+	owesPong      bool   // words that wait for room
+	wantsPing     bool
+	left          bool // it said goodbye
+	lacking       bool // something under way ended with it
 
-	// Data.
-	credits int    // blocks that the peer is ready for. Invariant: at most Config.Credits + 1
-	posted  uint64 // receives ever posted on data, which QueuePair.Arrival counts
-	told    uint64 // messages up to, not including, which the peer was told of
-
-	// Words that wait for room.
-	owedCredits int
-	listed      bool // among the group's creditors
-	owesPong    bool
-	wantsPing   bool
-
-	// Life.
-	pinged  bool // a ping was not answered yet
-	heard   bool // something came since the last look
-	awaited bool // we wait for the peer: see stall.go
-	silent  int  // looks in a row at which nothing had come
-	left    bool // it said goodbye
-	leaver  int  // because of whom: itself, or the one through whom it heard of messages
-	broken  bool // the data pair is in Error
-	lacking bool // something under way ended with it
-	parting bool // our last word is under way
+	told    uint64   // messages up to, not including, which the peer was told of
+	silent  int      // looks in a row at which nothing had come
+	leaver  int      // because of whom it left: itself, or the one through whom it heard of messages
+	heir    bool     // the peer hears of messages from here
+	pinged  bool     // a ping was not answered yet
+	broken  bool     // the data pair is in Error
+	parting bool     // our last word is under way
+	_       [32]byte // so that the next link begins a line, too
 }
 
 // Depths of the queue pairs of a link. A word finds a receive always: a peer has at most Credits + 1 credits out that we
@@ -90,11 +88,11 @@ func (g *Group) tag(kind tagKind, l *link, slot int) verbs.Tag {
 
 // linkOf finds the link with a member, or nil. Peers are few and sorted.
 func (g *Group) linkOf(rank int) *link {
-	i, found := slices.BinarySearch(g.ranks, rank)
+	i, found := slices.BinarySearch(g.ranks, int32(rank))
 	if !found {
 		return nil
 	}
-	return g.links[i]
+	return &g.links[i]
 }
 
 // speak says what there is to say, as far as there is room. The word that takes the last room but one is reported, so that

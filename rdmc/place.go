@@ -28,7 +28,7 @@ func (g *Group) openBuffers() (err error) {
 	b, c := &g.buffers, &g.config
 	receives := c.Self != 0 && c.Store == nil
 	if receives {
-		b.size, b.idle = c.BlockSize, countDown(c.Arrivals)
+		b.size, b.idle = c.BlockSize, countDown(nil, c.Arrivals)
 	}
 	all := b.size * len(b.idle)
 	if !c.Phantom {

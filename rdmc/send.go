@@ -41,7 +41,7 @@ func (g *Group) paced(t *transfer) bool {
 
 // tells reports whether headers must still go ahead of the message's blocks.
 func (g *Group) tells(t *transfer) bool {
-	return !t.repair && g.part.Announced() && t.toTell < len(g.heirs)
+	return t.toTell < len(g.heirs) && !t.repair && g.part.Announced()
 }
 
 // postSend posts the next header or block, if its receiver is ready for it and it is here.

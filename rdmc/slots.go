@@ -26,13 +26,15 @@ type outgoing struct {
 func (g *Group) openSlots() {
 	g.incoming = make([]incoming, g.config.Credits+1)
 	g.outgoing = make([]outgoing, g.config.Sends)
-	g.idleIn, g.idleOut = countDown(len(g.incoming)), countDown(len(g.outgoing))
+	g.idleIn = countDown(g.room.idleIn[:0], len(g.incoming))
+	g.idleOut = countDown(g.room.idleOut[:0], len(g.outgoing))
+	g.creditors, g.active = g.room.creditors[:0], append(g.room.active[:0], g.active...)
 }
 
-func countDown(n int) []int {
-	list := make([]int, n)
-	for i := range list {
-		list[i] = n - 1 - i
+// countDown adds all numbers below n to a list.
+func countDown(list []int, n int) []int {
+	for i := range n {
+		list = append(list, n-1-i)
 	}
 	return list
 }

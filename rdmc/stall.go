@@ -22,7 +22,8 @@ func (g *Group) watch() {
 		return
 	}
 	g.markAwaited()
-	for _, l := range g.links {
+	for i := range g.links {
+		l := &g.links[i]
 		if !l.awaited || l.heard {
 			l.awaited, l.heard, l.silent = false, false, 0
 			continue

@@ -12,13 +12,13 @@ func (g *Group) Step(c *verbs.Completion) {
 	case tagSent:
 		g.stepSent(t.slot(), c)
 	case tagHeard:
-		g.stepHeard(g.links[t.link()], c)
+		g.stepHeard(&g.links[t.link()], c)
 	case tagSaid:
-		g.stepSaid(g.links[t.link()], c)
+		g.stepSaid(&g.links[t.link()], c)
 	case tagLastWord:
-		g.stepLastWord(g.links[t.link()])
+		g.stepLastWord(&g.links[t.link()])
 	case tagConnect:
-		g.stepConnected(g.links[t.link()], c)
+		g.stepConnected(&g.links[t.link()], c)
 	default:
 		g.stepTimer(kind, t)
 	}
@@ -39,7 +39,7 @@ func (g *Group) stepTimer(kind tagKind, t tag) {
 	case timerStall:
 		g.watch()
 	case timerBroke:
-		g.stepBroke(g.links[t.link()])
+		g.stepBroke(&g.links[t.link()])
 	case timerEnd:
 		g.stepEnd()
 	case timerFailed:

@@ -33,7 +33,7 @@ type gated struct {
 func newShelf(t testing.TB, domain *verbs.Domain, blocks, blockSize int) *shelf {
 	memory, err := domain.Alloc(blocks*blockSize, 0)
 	check(t, err)
-	return &shelf{memory: memory, blockSize: blockSize, idle: countDown(blocks), out: map[verbs.Span]string{},
+	return &shelf{memory: memory, blockSize: blockSize, idle: countDown(nil, blocks), out: map[verbs.Span]string{},
 		contents: map[uint64][]byte{}, arrived: map[string]int{}}
 }
 

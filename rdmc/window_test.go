@@ -38,7 +38,8 @@ func TestWindows(t *testing.T) {
 // measure notes the most that was ever outstanding, as package verbs counts it.
 func (g *Group) measure(seen map[string]int) {
 	receives, sends := 0, 0
-	for _, l := range g.links {
+	for i := range g.links {
+		l := &g.links[i]
 		receives += g.config.Credits + 1 - l.data.ReceiveRoom()
 		sends += g.config.Sends - l.data.Room()
 	}

@@ -23,6 +23,9 @@ const lookEvery = 1 << 14
 // manyNodes is from how many on a simulation is slow because of where its memory lies: each has some 50 KiB.
 const manyNodes = 1000
 
+// nodeMemory is about what a node with 28 links takes.
+const nodeMemory = 128 << 10
+
 // settled is how many events it takes until all nodes of a large simulation have used all their links.
 const settled = 200 * lookEvery
 
@@ -108,6 +111,9 @@ func (s *simulation) account() Simulation {
 // form makes the members, and connects them.
 func (s *simulation) form() error {
 	racks := rackOf(s.shape.Racks)
+	if len(s.job.Members) >= manyNodes {
+		hugepages.Reserve(len(s.job.Members) * nodeMemory)
+	}
 	for rank, name := range s.job.Members {
 		config := sim.NodeConfig{Name: name, Rate: s.job.Rate}
 		if len(racks) > 0 {

@@ -4,12 +4,26 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"runtime"
+	"runtime/debug"
 	"strings"
 	"syscall"
+	"unsafe"
 )
 
 // collapse is MADV_COLLAPSE, since Linux 6.1: it moves what is there to large pages, and does so before it returns.
 const collapse = 25
+
+// Reserve has the Go heap grow by so many bytes that will be on large pages from their first use. It holds none of them: they
+// take no memory before they are used.
+func Reserve(bytes int) {
+	room := make([]byte, bytes)
+	from := uintptr(unsafe.Pointer(unsafe.SliceData(room)))
+	start, length := whole(from, from+uintptr(bytes))
+	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, start, length, syscall.MADV_HUGEPAGE)
+	runtime.KeepAlive(room)
+	debug.FreeOSMemory()
+}
 
 // Collapse puts the process's own memory on large pages, as far as the system has them to give. It is a wish: what
 // cannot be moved stays where it is. It costs about a second for two gigabytes.

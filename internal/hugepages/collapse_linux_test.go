@@ -1,6 +1,9 @@
 package hugepages
 
-import "testing"
+import (
+	"runtime"
+	"testing"
+)
 
 func TestParse(t *testing.T) {
 	for line, want := range map[string]bool{
@@ -29,5 +32,20 @@ func TestCollapse(t *testing.T) {
 		if b[i] != byte(i*7) {
 			t.Fatalf("byte %d is %d", i, b[i])
 		}
+	}
+}
+
+// What is reserved is not held.
+func TestReserve(t *testing.T) {
+	const bytes = 256 << 20
+	held := func() uint64 {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return m.HeapSys - m.HeapReleased
+	}
+	before := held()
+	Reserve(bytes)
+	if after := held(); after > before+bytes/2 {
+		t.Errorf("%d bytes are held, %d before", after, before)
 	}
 }

@@ -52,7 +52,7 @@ type completionQueue struct {
 	itemRoom [4]stamped
 
 	footprint driver.Footprint // the runner, if it says what it touches
-	areas     [8]area          // what the runner's turns touch: see ahead.go
+	areas     [10]area         // what the runner's turns touch: see ahead.go
 	areaCount int
 	turnCount uint32
 }

@@ -8,29 +8,34 @@ import "slices"
 // every q rounds, q blocks higher.
 //
 // Where a member's first block comes from depends on the number of blocks, so messages are announced.
+//
+// All of it fits one line of a processor's cache: with thousands of members in one process each look finds it cold.
 type circulant struct {
-	members, rank int
-	skips         []int // q and one more, ascending: skips[q] = members
-	sends         []int // by round in the first q: the block, negative before there is one
-	receives      []int // the same; nothing at the root
+	members, rank int32
+	q             int8
+	sends         [maxRounds]int8 // by round in the first q: the block, negative before there is one
+	receives      [maxRounds]int8 // the same; nothing at the root
 }
 
 func newCirculant(members, rank int) *circulant {
-	c := &circulant{members: members, rank: rank, skips: skips(members)}
+	skips := skips(members)
+	c := &circulant{members: int32(members), rank: int32(rank), q: int8(len(skips) - 1)}
 	if rank > 0 {
-		c.receives = receiveSchedule(c.skips, rank)
+		for i, block := range receiveSchedule(skips, rank) {
+			c.receives[i] = int8(block)
+		}
 	}
-	for i, skip := range c.skips[:c.q()] {
+	for i, skip := range skips[:c.q] {
 		block := i // the root sends each block once
 		if rank > 0 {
-			block = receiveSchedule(c.skips, (rank+skip)%members)[i]
+			block = receiveSchedule(skips, (rank+skip)%members)[i]
 		}
-		c.sends = append(c.sends, block)
+		c.sends[i] = int8(block)
 	}
 	return c
 }
 
-// skips halves the number of members, rounding up, down to 1.
+// skips halves the number of members, rounding up, down to 1: q and one more, ascending; the last is the number of members.
 func skips(members int) []int {
 	all := []int{members}
 	for skip := members; skip > 1; {
@@ -41,17 +46,29 @@ func skips(members int) []int {
 	return all
 }
 
-func (c *circulant) q() int { return len(c.skips) - 1 }
+// skip is skips[i]: to halve twice, rounding up, is to divide by four and round up.
+func (c *circulant) skip(i int) int32 {
+	halvings := int(c.q) - i
+	return (c.members + 1<<halvings - 1) >> halvings
+}
 
-func (c *circulant) steps(blocks int) int { return blocks - 1 + c.q() }
+// further is the rank so many ranks further round the circle.
+func (c *circulant) further(ranks int32) int {
+	if rank := c.rank + ranks; rank < c.members {
+		return int(rank)
+	}
+	return int(c.rank + ranks - c.members)
+}
+
+func (c *circulant) steps(blocks int) int { return blocks - 1 + int(c.q) }
 
 func (c *circulant) send(blocks, step int) (Transfer, bool) {
 	i, base, ok := c.round(blocks, step)
 	if !ok {
 		return Transfer{}, false
 	}
-	peer := (c.rank + c.skips[i]) % c.members
-	block := base + c.sends[i]
+	peer := c.further(c.skip(i))
+	block := base + int(c.sends[i])
 	return Transfer{Peer: peer, Block: min(block, blocks-1)}, peer > 0 && block >= 0
 }
 
@@ -60,8 +77,8 @@ func (c *circulant) receive(blocks, step int) (Transfer, bool) {
 	if !ok || c.rank == 0 {
 		return Transfer{}, false
 	}
-	peer := (c.rank + c.members - c.skips[i]) % c.members
-	block := base + c.receives[i]
+	peer := c.further(c.members - c.skip(i))
+	block := base + int(c.receives[i])
 	return Transfer{Peer: peer, Block: min(block, blocks-1)}, block >= 0
 }
 
@@ -69,7 +86,7 @@ func (c *circulant) receive(blocks, step int) (Transfer, bool) {
 // out so that the last step ends a cycle. In that last cycle base is blocks-1, so that each member has only one round
 // with a block past the end, and takes the last block then: none comes twice.
 func (c *circulant) round(blocks, step int) (i, base int, ok bool) {
-	q := c.q()
+	q := int(c.q)
 	omitted := (q - (blocks-1)%q) % q
 	round := step + omitted
 	return round % q, round/q*q - omitted, step >= 0 && step < c.steps(blocks)
@@ -77,12 +94,12 @@ func (c *circulant) round(blocks, step int) (i, base int, ok bool) {
 
 func (c *circulant) peers() []int {
 	var peers []int
-	for _, skip := range c.skips[:c.q()] {
-		if to := (c.rank + skip) % c.members; to > 0 {
+	for i := range int(c.q) {
+		if to := c.further(c.skip(i)); to > 0 {
 			peers = append(peers, to)
 		}
 		if c.rank > 0 {
-			peers = append(peers, (c.rank+c.members-skip)%c.members)
+			peers = append(peers, c.further(c.members-c.skip(i)))
 		}
 	}
 	slices.Sort(peers)
@@ -97,13 +114,15 @@ func (c *circulant) herald() (int, bool) {
 	if c.rank == 0 {
 		return 0, false
 	}
-	return c.rank - c.skips[lastSkip(c.skips, c.rank)], true
+	skips := skips(int(c.members))
+	return int(c.rank) - skips[lastSkip(skips, int(c.rank))], true
 }
 
 func (c *circulant) heirs() []int {
 	var heirs []int
-	for i := c.q() - 1; i >= 0; i-- {
-		if heir := c.rank + c.skips[i]; heir < c.members && lastSkip(c.skips, heir) == i {
+	skips := skips(int(c.members))
+	for i := int(c.q) - 1; i >= 0; i-- {
+		if heir := int(c.rank) + skips[i]; heir < int(c.members) && lastSkip(skips, heir) == i {
 			heirs = append(heirs, heir)
 		}
 	}

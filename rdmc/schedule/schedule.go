@@ -41,9 +41,12 @@ type Plan interface {
 
 // What a group can have at most.
 const (
-	MaxMembers = 1 << 20
+	MaxMembers = 1 << maxRounds
 	MaxStripes = 64
 )
+
+// maxRounds are needed to reach all members by doubling.
+const maxRounds = 20
 
 // validate says what is wrong with the shape.
 func (c Config) validate() error {
