@@ -5,7 +5,9 @@
 
 GO      ?= go
 BIN     := bin/weft
-VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+# Recorded runs and what is drawn of them are not built: who has measured half of them measures the rest with the same version.
+CHANGED := $(shell git status --porcelain -- . ':!bench/results' ':!docs' 2>/dev/null)
+VERSION := $(or $(shell git describe --tags --always 2>/dev/null),dev)$(if $(CHANGED),-dirty)
 LDFLAGS := -X main.version=$(VERSION)
 # The version is stamped by the linker flag above; Go's own stamping fails in a checkout that another user owns.
 BUILD   := $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
