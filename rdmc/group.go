@@ -83,7 +83,7 @@ type Group struct {
 	room struct { // where lists begin: most need no more, and find it beside them
 		idleIn, idleOut [4]int
 		creditors       [2]*link
-		active          [2]*transfer
+		active          [maxActive]*transfer
 	}
 }
 

@@ -11,30 +11,32 @@ import (
 // link is what a member has with one peer: a queue pair for blocks and one for words. The second always has receives
 // posted, so it is the one that notices when the peer is gone.
 //
-// What each block touches comes first, and fits one line of a processor's cache.
+// What each block touches comes first: 56 bytes, because Go puts large pieces of memory 8 bytes behind the beginning of a line of
+// cache, and so it is within one line in either case.
 type link struct {
-	index, rank   int
+	index         int
 	data, control *verbs.QueuePair
 	credits       int    // blocks that the peer is ready for. Invariant: at most Config.Credits + 1
 	posted        uint64 // receives ever posted on data, which QueuePair.Arrival counts
 	owedCredits   int    // a word that waits for room
-	connected     uint8  // of the two
-	listed        bool   // among the group's creditors
-	heard         bool   // something came since the last look
-	awaited       bool   // we wait for the peer: see stall.go
-	owesPong      bool   // words that wait for room
+	owesPong      bool   // and others that do
 	wantsPing     bool
-	left          bool // it said goodbye
-	lacking       bool // something under way ended with it
+	connected     uint8 // of the two
+	listed        bool  // among the group's creditors
+	heir          bool  // the peer hears of messages from here
+	heard         bool  // something came since the last look
+	left          bool  // it said goodbye
+	broken        bool  // the data pair is in Error
 
+	rank    int
 	told    uint64   // messages up to, not including, which the peer was told of
 	silent  int      // looks in a row at which nothing had come
 	leaver  int      // because of whom it left: itself, or the one through whom it heard of messages
-	heir    bool     // the peer hears of messages from here
+	awaited bool     // we wait for the peer: see stall.go
 	pinged  bool     // a ping was not answered yet
-	broken  bool     // the data pair is in Error
+	lacking bool     // something under way ended with it
 	parting bool     // our last word is under way
-	_       [32]byte // so that the next link begins a line, too
+	_       [32]byte // so that the next link lies like this one
 }
 
 // Depths of the queue pairs of a link. A word finds a receive always: a peer has at most Credits + 1 credits out that we

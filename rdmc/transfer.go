@@ -1,6 +1,8 @@
 package rdmc
 
 import (
+	"slices"
+
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
 
@@ -111,7 +113,7 @@ func (g *Group) finish() bool {
 		return false
 	}
 	t := g.active[0]
-	g.active = append(g.active[:0], g.active[1:]...)
+	g.active = slices.Delete(g.active, 0, 1)
 	g.receiveAt--
 	g.sendAt--
 	g.deliver(t)

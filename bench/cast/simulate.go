@@ -20,10 +20,10 @@ const realMemory = 256 << 20
 // lookEvery is how many events pass before a simulation looks whether it shall end.
 const lookEvery = 1 << 14
 
-// manyNodes is from how many on a simulation is slow because of where its memory lies: each has some 50 KiB.
+// manyNodes is from how many on a simulation is slow because of where its memory lies.
 const manyNodes = 1000
 
-// nodeMemory is about what a node with 28 links takes.
+// nodeMemory is about what a node takes that has 28 links: others have 14, or two, and take 90 KiB or less.
 const nodeMemory = 128 << 10
 
 // settled is how many events it takes until all nodes of a large simulation have used all their links.

@@ -16,7 +16,7 @@
 //     defer f.Close()
 //     sample, err := f.Deliver(ctx, delivery.Weft("pipeline", 0), delivery.Load{Bytes: 32 << 20, Repeats: 1})
 //
-// Every delivery has a control group of its own. Before it begins the cores are idle, and as much memory as it will use is at
-// hand; when it ends its processes are gone, also those that lost their parents, and so is what arrived. It needs root, for
+// Every delivery has a control group of its own. Before it begins the cores are idle, and the memory that it will use is at hand, up to
+// half of what there is; when it ends its processes are gone, also those that lost their parents, and so is what arrived. It needs root, for
 // package network too.
 package delivery

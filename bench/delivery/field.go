@@ -100,7 +100,7 @@ func (f *Field) Deliver(ctx context.Context, c Contestant, load Load) (s Sample,
 	if err != nil {
 		return s, err
 	}
-	if err := warm(ctx, f.network.Hosts()*load.Bytes); err != nil {
+	if _, err := warm(ctx, f.network.Hosts()*load.Bytes); err != nil {
 		return s, err
 	}
 	d := &Delivery{Field: f, Load: load, began: time.Now()}
@@ -158,7 +158,8 @@ func (d *Delivery) play(ctx context.Context, host int, role string, arguments ..
 	return d.start(ctx, host, d.self, append([]string{"bench", "play", role}, arguments...)...)
 }
 
-// LinkTime is how long so many bytes take over one link, with no header around them: nobody is faster.
+// LinkTime is how long so many bytes take over one link, with no header around them: nobody is faster, but for what a token
+// bucket had saved.
 func (f *Field) LinkTime(bytes int) time.Duration {
 	return time.Duration(float64(bytes) * 8 / float64(f.rate) * float64(time.Second))
 }

@@ -64,12 +64,12 @@ func TestOrphans(t *testing.T) {
 }
 
 func TestWarm(t *testing.T) {
-	if err := warm(t.Context(), 3<<20+1); err != nil {
-		t.Error(err)
+	if pages, err := warm(t.Context(), 3<<20+1); pages != 3<<20/os.Getpagesize()+1 || err != nil {
+		t.Errorf("%d pages, %v", pages, err)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if err := warm(ended, 1<<40); !errors.Is(err, context.Canceled) {
+	if _, err := warm(ended, 1<<40); !errors.Is(err, context.Canceled) {
 		t.Errorf("it used up half of the memory for a run that has ended: %v", err)
 	}
 }

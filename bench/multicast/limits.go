@@ -20,25 +20,26 @@ func linkAlone(seconds float64, peer *entry) *entry {
 	return e
 }
 
-// explain adds a row without a bound: how a limit, which no multicast over TCP can beat, compares with a peer. Rows that miss
-// their bound against that peer are told why, if it is because of the limit.
+// explain adds a row without a bound: how a limit, which no multicast over TCP can beat, compares with a peer. Rows of the same
+// measure that miss their bound against that peer are told so, if even the limit misses it.
 func explain(rows []contest.Result, where string, limit, peer *entry) []contest.Result {
 	row := duel{where + ", " + limit.Name, bestOf(peer), "s", 0, seconds}.row(limit, peer)
 	if row.Failed != "" {
 		return rows // they say so already
 	}
-	for i := range rows {
-		if rows[i].Peer == row.Peer && because(rows[i], row) {
-			rows[i].Why = fmt.Sprintf("on these links no multicast over TCP is faster than %s: %.3f s, which is %.3f × %s (%.3f s)",
-				limit.Name, limit.seconds(), row.Value, row.Peer, peer.seconds())
+	for i, r := range rows {
+		if r.Peer == row.Peer && because(r, row) && limit.seconds() > r.Bound*peer.seconds() {
+			rows[i].Why = fmt.Sprintf("out of reach on these links: even %s takes %.3f s, which is %s × %s (%.3f s)",
+				limit.Name, limit.seconds(), contest.Beside(row.Value, r.Bound), row.Peer, peer.seconds())
 		}
 	}
 	return append(rows, row)
 }
 
-// because reports whether a row misses its bound because of a limit: the limit misses it too, and the row is near the limit.
+// because reports whether a row misses its bound where the limit misses it too: the row is beyond the limit, but near, and
+// nobody disturbed either of them.
 func because(row, limit contest.Result) bool {
 	bounded, met := row.Judged()
-	missed := bounded && !met && row.Failed == ""
-	return missed && limit.Value > row.Bound && row.Value <= nearLimit*limit.Value
+	missed := bounded && !met && row.Failed == "" && row.Others == 0 && limit.Others == 0
+	return missed && limit.Value > row.Bound && row.Value >= limit.Value && row.Value <= nearLimit*limit.Value
 }

@@ -17,7 +17,10 @@ func TestReasonsNeedNumbers(t *testing.T) {
 		says           string    // empty: there is no reason
 	}{
 		{"even one copy is slower", []float64{11.222, 11.222}, []float64{11.294, 11.29}, []float64{11.17, 11.17},
-			"faster than one plain TCP copy: 11.222 s, which is 1.005 × the best of udpcast (11.170 s)"},
+			"even one plain TCP copy takes 11.222 s, which is 1.0047 × the best of udpcast (11.170 s)"},
+		{"even one copy is a hair slower", []float64{11.172}, []float64{11.3}, []float64{11.17}, "which is 1.00018 × the best of udpcast (11.170 s)"},
+		{"ours is faster than one copy", []float64{11.25}, []float64{11.2}, []float64{11.17}, ""},
+		{"the medians of seconds say the contrary", []float64{1, 2, 3}, []float64{1.01, 2.2, 3.1}, []float64{.9, 2.1, 2.9}, ""},
 		{"the bound is met", []float64{11.2}, []float64{11.1}, []float64{11.15}, ""},
 		{"one copy is faster", []float64{11.1}, []float64{11.3}, []float64{11.17}, ""},
 		{"one copy is as fast", []float64{11.17}, []float64{11.3}, []float64{11.17}, ""},
@@ -41,6 +44,20 @@ func TestReasonsNeedNumbers(t *testing.T) {
 	}
 }
 
+// Who was disturbed, or whose limit was, has to be measured again.
+func TestNoReasonIfDisturbed(t *testing.T) {
+	row, limit := contest.Result{Value: 1.01, Bound: 1, AtMost: true}, contest.Result{Value: 1.005}
+	if !because(row, limit) {
+		t.Fatal("there is a reason")
+	}
+	for _, others := range [][2]float64{{0.5, 0}, {0, 0.5}} {
+		row.Others, limit.Others = others[0], others[1]
+		if because(row, limit) {
+			t.Errorf("%v cores were busy, and there is a reason", others)
+		}
+	}
+}
+
 // onlyOneReason fails if anything else than the time against udpcast has a reason.
 func onlyOneReason(t *testing.T, what string, rows []contest.Result) {
 	t.Helper()
@@ -60,7 +77,7 @@ func TestTheLinkIsALimit(t *testing.T) {
 	if r := find(t, rows, "here, the link alone", "the best of MPI"); r.Value < 0.95 || r.Value > 0.954 || r.Bound != 0 || len(r.Pairs) != 2 {
 		t.Errorf("%+v", r)
 	}
-	if why := find(t, rows, "here, weft auto", "the best of MPI").Why; !strings.HasSuffix(why, "the link alone: 0.336 s, which is 0.952 × the best of MPI (0.352 s)") {
+	if why := find(t, rows, "here, weft auto", "the best of MPI").Why; !strings.HasSuffix(why, "even the link alone takes 0.336 s, which is 0.952 × the best of MPI (0.352 s)") {
 		t.Errorf("the reason is %q", why)
 	}
 	for _, peer := range []string{parallel.Name, "the best chain"} {

@@ -15,14 +15,23 @@ import (
 const collapse = 25
 
 // Reserve has the Go heap grow by so many bytes that will be on large pages from their first use. It holds none of them: they
-// take no memory before they are used.
+// take no memory before they are used. It is a wish, too: where address space is scarce it does nothing.
 func Reserve(bytes int) {
-	room := make([]byte, bytes)
-	from := uintptr(unsafe.Pointer(unsafe.SliceData(room)))
+	if !room(bytes) {
+		return
+	}
+	reserve := make([]byte, bytes)
+	from := uintptr(unsafe.Pointer(unsafe.SliceData(reserve)))
 	start, length := whole(from, from+uintptr(bytes))
 	_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, start, length, syscall.MADV_HUGEPAGE)
-	runtime.KeepAlive(room)
+	runtime.KeepAlive(reserve)
 	debug.FreeOSMemory()
+}
+
+// room reports whether the system lets the process have so many bytes: to the Go heap it must not say no.
+func room(bytes int) bool {
+	trial, err := syscall.Mmap(-1, 0, 2*bytes, syscall.PROT_READ|syscall.PROT_WRITE, syscall.MAP_ANON|syscall.MAP_PRIVATE)
+	return err == nil && syscall.Munmap(trial) == nil
 }
 
 // Collapse puts the process's own memory on large pages, as far as the system has them to give. It is a wish: what

@@ -1,7 +1,9 @@
 package hugepages
 
 import (
+	"os"
 	"runtime"
+	"strings"
 	"testing"
 )
 
@@ -35,7 +37,7 @@ func TestCollapse(t *testing.T) {
 	}
 }
 
-// What is reserved is not held.
+// What is reserved is not held, and will be on large pages: its mapping has the flag "hg".
 func TestReserve(t *testing.T) {
 	const bytes = 256 << 20
 	held := func() uint64 {
@@ -47,5 +49,12 @@ func TestReserve(t *testing.T) {
 	Reserve(bytes)
 	if after := held(); after > before+bytes/2 {
 		t.Errorf("%d bytes are held, %d before", after, before)
+	}
+	maps, err := os.ReadFile("/proc/self/smaps")
+	if err != nil {
+		t.Skip(err)
+	}
+	if !strings.Contains(string(maps), " hg ") {
+		t.Error("no mapping is to have large pages")
 	}
 }

@@ -1,4 +1,4 @@
-// Package hugepages asks the system to put memory that is in use already on large pages. It is for programs that jump
+// Package hugepages asks the system to put a process's memory on large pages: what is in use already, and what will be. It is for programs that jump
 // about in gigabytes, such as a simulation of thousands of nodes: there finding out where a page lies takes longer than
 // reading what is on it.
 package hugepages

@@ -47,7 +47,7 @@ const (
 	maxBlocks = 1 << 26 // of a message, as package rdmc has it
 	maxSize   = maxBlocks * MaxBlock
 
-	maxCredits = 1 << 16
+	maxCredits = 1 << 10 // as package rdmc has it
 )
 
 // Choose finds the best choice for a group on a network, among some algorithms; none means all. It fails if the group or

@@ -144,7 +144,7 @@ func TestRefuses(t *testing.T) {
 		{good, Network{Rate: 1e9, Latency: -1}, "a latency of -1ns"},
 		{good, Network{Rate: 1e9, Message: 2 * time.Hour}, "2h0m0s a message"},
 		{good, Network{Rate: 1e9, MinBlock: 10, MaxBlock: 5}, "blocks of 10 to 5 bytes"},
-		{good, Network{Rate: 1e9, Stripes: -1}, "-1 stripes and 0 credits: up to 64 and 65536, or 0 for any"},
+		{good, Network{Rate: 1e9, Stripes: -1}, "-1 stripes and 0 credits: up to 64 and 1024, or 0 for any"},
 		{good, Network{Rate: 1e9, Credits: 1 << 20}, "0 stripes and 1048576 credits"},
 	} {
 		if _, err := Choose(c.g, c.n); err == nil || !strings.Contains(err.Error(), c.says) {
