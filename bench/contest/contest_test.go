@@ -74,12 +74,17 @@ func TestMet(t *testing.T) {
 
 // The reason of a miss is told with it, and only then.
 func TestMissesTellWhy(t *testing.T) {
-	c := Contest{What: "w", Peer: "p", Bound: 1, AtMost: true, Why: "the links are slow"}
-	err := misses([]Result{c.Judge([]Pair{{1, 2}})})
+	slow := Result{What: "w", Peer: "p", Unit: "×", Value: 2, Bound: 1, AtMost: true, Why: "the links are slow"}
+	err := misses([]Result{slow})
 	if err == nil || err.Error() != "w, against p: 2 ×, the bound is 1: the links are slow" {
 		t.Error(err)
 	}
-	if err := misses([]Result{c.Judge([]Pair{{1, 1}})}); err != nil {
+	met, failed := slow, slow
+	met.Value, failed.Failed = 1, "it is not there"
+	if err := misses([]Result{met}); err != nil {
+		t.Error(err)
+	}
+	if err := misses([]Result{failed}); err == nil || err.Error() != "w, against p: it is not there" {
 		t.Error(err)
 	}
 }

@@ -5,7 +5,12 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/weft-fabric/weft/internal/printable"
 )
+
+// maxName is how many bytes of a maker's word are kept.
+const maxName = 200
 
 // Machine is what it ran on, and the versions of the peers.
 type Machine struct {
@@ -28,7 +33,7 @@ func thisMachine() Machine {
 	}
 	cpuinfo := fileWord("/proc/cpuinfo")
 	if model := cpuField(cpuinfo, "model name"); model != "" {
-		m.CPU = model
+		m.CPU = clean(model)
 	}
 	m.Virtual = virtual(cpuinfo, fileWord("/sys/class/dmi/id/sys_vendor"), fileWord("/sys/class/dmi/id/product_name"))
 	return m
@@ -37,7 +42,7 @@ func thisMachine() Machine {
 // virtual tells whose virtual machine it is: a processor of one has the flag hypervisor, and the board's names tell whose.
 // Where processors have no such flag (ARM), only the names of well-known makers do.
 func virtual(cpuinfo, vendor, product string) string {
-	board := strings.TrimSpace(vendor + " " + product)
+	board := clean(vendor + " " + product)
 	flagged := slices.Contains(strings.Fields(cpuField(cpuinfo, "flags")), "hypervisor")
 	known := slices.ContainsFunc([]string{"QEMU", "KVM", "VMware", "VirtualBox", "Virtual Machine", "Xen", "Parallels"},
 		func(name string) bool { return strings.Contains(board, name) })
@@ -49,6 +54,9 @@ func virtual(cpuinfo, vendor, product string) string {
 	}
 	return board
 }
+
+// clean is a maker's word as it can be kept and printed: a board may have any bytes.
+func clean(text string) string { return strings.TrimSpace(printable.Clean(text, maxName)) }
 
 // cpuField is a line's value in /proc/cpuinfo, of the first core.
 func cpuField(cpuinfo, name string) string {

@@ -27,7 +27,8 @@ func decimalsBeside(value, bound float64) int {
 // firstDigit is the power of ten of a positive value's first digit.
 func firstDigit(v float64) int { return int(math.Floor(math.Log10(v))) }
 
-// number prints a value with three digits, or with so many decimals if those are more, and never with a power of ten behind it.
+// number prints a value with three digits, or with so many decimals if those are more. Only what is below 0.0001 may have a
+// power of ten behind it.
 func number(v float64, decimals int) string {
 	unit := ""
 	if v >= 1e6 {
@@ -44,6 +45,9 @@ func number(v float64, decimals int) string {
 
 // side prints what one side of a contest took: a digit more, for those who divide it by the other's.
 func side(v float64) string {
+	if v >= 1e6 && v < 999.5e6 {
+		return fmt.Sprintf("%.*gM", digits+1, v/1e6)
+	}
 	if v >= 999.5 {
 		return number(v, noDecimals)
 	}

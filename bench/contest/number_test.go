@@ -22,6 +22,15 @@ func TestBeside(t *testing.T) {
 	}
 }
 
+// A side has a digit more than a measurement, however large it is.
+func TestSide(t *testing.T) {
+	for v, want := range map[float64]string{0.12345: "0.1235", 999.4: "999.4", 999.7: "1000", 12345: "12345", 3445142: "3.445M", 987654321: "987.7M", 2e10: "20000M"} {
+		if got := side(v); got != want {
+			t.Errorf("%v is %s, want %s", v, got, want)
+		}
+	}
+}
+
 // A row has as many digits everywhere as its value, and its sides can be divided.
 func TestRowShowsTheMiss(t *testing.T) {
 	r := Contest{What: "w", Peer: "p", Unit: "s", Bound: 1, AtMost: true}.Judge([]Pair{{11.17, 11.29}, {11.17, 11.294}, {11.17, 11.5}})

@@ -30,7 +30,7 @@ func misses(results []Result) (err error) {
 	for _, r := range results {
 		switch {
 		case r.Failed != "":
-			err = errors.Join(err, fmt.Errorf("%s: %s", r.What, r.Failed))
+			err = errors.Join(err, fmt.Errorf("%s: %s", r.subject(), r.Failed))
 		case !r.met():
 			err = errors.Join(err, fmt.Errorf("%s: %s, the bound is %s%s", r.subject(), r.measured(), number(r.Bound, noDecimals), r.because()))
 		}

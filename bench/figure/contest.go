@@ -2,6 +2,7 @@ package figure
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/weft-fabric/weft/bench/contest"
@@ -12,7 +13,7 @@ import (
 func fromContest(file string, record *Record) *Figure {
 	f := &Figure{Name: named(file), Title: "Side by side: " + printable.Clean(file, MaxWord), Source: "measured",
 		Table: &Table{Columns: contest.Columns()}}
-	for _, note := range record.Notes[:min(len(record.Notes), MaxNotes)] {
+	for _, note := range shortened(record.Notes, MaxNotes, moreNotes) {
 		f.Notes = append(f.Notes, printable.Clean(note, MaxText))
 	}
 	for _, r := range record.Results {
@@ -21,11 +22,35 @@ func fromContest(file string, record *Record) *Figure {
 			row[i] = printable.Clean(row[i], MaxLine)
 		}
 		f.Table.Rows = append(f.Table.Rows, row)
-		if bounded, met := r.Judged(); bounded && len(f.Claims) < MaxClaims {
+		if bounded, met := r.Judged(); bounded {
 			f.Claims = append(f.Claims, claimOf(r, row, met))
 		}
 	}
+	f.Claims = shortened(f.Claims, MaxClaims, moreClaims)
 	return f
+}
+
+// shortened has at most so many: the last one then stands for all that are left out.
+func shortened[T any](all []T, most int, rest func(left []T) T) []T {
+	if len(all) <= most {
+		return all
+	}
+	return append(slices.Clone(all[:most-1]), rest(all[most-1:]))
+}
+
+func moreNotes(left []string) string {
+	return fmt.Sprintf("%d more notes are in the record only", len(left))
+}
+
+// moreClaims holds only if all of them do: a summary must not say so otherwise.
+func moreClaims(left []Claim) Claim {
+	missed := 0
+	for _, c := range left {
+		if !c.Holds {
+			missed++
+		}
+	}
+	return Claim{Text: fmt.Sprintf("%d more rows of the table", len(left)), Measured: fmt.Sprintf("%d of them are missed", missed), Holds: missed == 0}
 }
 
 // claimOf tells a row of a contest as a claim.
@@ -48,7 +73,7 @@ func claimOf(r contest.Result, row []string, met bool) Claim {
 
 // reason is why a row misses its bound: what whoever measured it knows, or what could be seen meanwhile.
 func reason(r contest.Result) string {
-	if r.Why == "" && r.Others > 0 {
+	if r.Why == "" && r.Failed == "" && r.Others > 0 {
 		return fmt.Sprintf("others used %.1f cores of the machine meanwhile: it has to be measured again", r.Others)
 	}
 	return r.Why

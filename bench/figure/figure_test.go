@@ -305,7 +305,7 @@ func TestDraw(t *testing.T) {
 func TestPageOfAContest(t *testing.T) {
 	r := &Record{Record: contest.Record{Notes: []string{"a note"}, Warnings: []string{"busy"}, Results: []contest.Result{
 		{What: "time", Unit: "×", Value: 1.02, Bound: 1.05, AtMost: true, Peer: "one copy", Pairs: []contest.Pair{{Peer: 1, Ours: 1.02}}, Low: 1.01, High: 1.03},
-		{What: "beside", Unit: "s", Value: 3}, {What: "broken", Failed: "it did not\nstart"}, {What: "rate", Value: 1, Bound: 2, Why: "it is\nslow"},
+		{What: "beside", Unit: "s", Value: 3}, {What: "broken", Failed: "it did not\nstart", Others: 0.5}, {What: "rate", Value: 1, Bound: 2, Why: "it is\nslow"},
 		{What: "late", Value: 2, AtMost: true, Others: 0.5},
 	}}, Figures: []*Figure{copies()}}
 	about, figures := Page([]string{"some/Multi_Cast.json"}, []*Record{r})
@@ -317,10 +317,34 @@ func TestPageOfAContest(t *testing.T) {
 		t.Fatalf("%v: %+v", err, f)
 	}
 	want := []Claim{{Text: "time, against one copy: ≤ 1.05 ×", Measured: "1.020 ×, between 1.010 and 1.030", Holds: true},
-		{Text: "broken", Measured: "failed: it did not start"}, {Text: "rate: ≥ 2", Measured: "1", Why: "it is slow"},
+		{Text: "broken *", Measured: "failed: it did not start"}, {Text: "rate: ≥ 2", Measured: "1", Why: "it is slow"},
 		{Text: "late *: ≤ 0", Measured: "2", Why: "others used 0.5 cores of the machine meanwhile: it has to be measured again"}}
 	if !reflect.DeepEqual(f.Claims, want) {
 		t.Errorf("claims: %+v, want %+v", f.Claims, want)
+	}
+}
+
+// What is too much for a page is counted there, and what is missed among it is not forgotten.
+func TestPageOfALongContest(t *testing.T) {
+	r := &Record{Record: contest.Record{Notes: slices.Repeat([]string{"a note"}, MaxNotes+1),
+		Results: slices.Repeat([]contest.Result{{What: "rate", Value: 2, Bound: 1}}, MaxClaims+1)}}
+	page := func() *Figure {
+		_, figures := Page([]string{"a.json"}, []*Record{r})
+		if err := figures[0].Validate(); err != nil {
+			t.Fatal(err)
+		}
+		return figures[0]
+	}
+	f := page()
+	if got := f.Notes[MaxNotes-1]; got != "2 more notes are in the record only" {
+		t.Error(got)
+	}
+	if got, want := f.Claims[MaxClaims-1], (Claim{Text: "2 more rows of the table", Measured: "0 of them are missed", Holds: true}); got != want {
+		t.Errorf("%+v, want %+v", got, want)
+	}
+	r.Results[MaxClaims].Value = 0
+	if f := page(); f.Holds() || f.Claims[MaxClaims-1].Measured != "1 of them are missed" {
+		t.Errorf("%+v", f.Claims[MaxClaims-1])
 	}
 }
 

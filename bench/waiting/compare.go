@@ -7,6 +7,7 @@ import (
 
 	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/bench/figure"
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 // comparison is of some settings with others, each pair in the same round.
@@ -50,16 +51,16 @@ func (c *comparison) judge(taken samples, places []*place) (all []judged) {
 		}
 		median := contest.Median(ratios)
 		all = append(all, judged{place: p.name, median: contest.Beside(median, c.bound) + " ×",
-			lowest: fmt.Sprintf("%.2f", slices.Min(ratios)), highest: fmt.Sprintf("%.2f", slices.Max(ratios)),
+			lowest: contest.Beside(slices.Min(ratios), c.bound), highest: contest.Beside(slices.Max(ratios), c.bound),
 			met: c.atMost && median <= c.bound || !c.atMost && median >= c.bound})
 	}
 	return all
 }
 
-// claim says what came out at all places.
-func (c *comparison) claim(all []judged) figure.Claim {
+// claim says what came out at all places; missing is why there are no limited links, if there are none.
+func (c *comparison) claim(all []judged, missing error) figure.Claim {
 	if len(all) == 0 {
-		return figure.Claim{Text: c.text, Measured: "not measured", Why: "there were no limited links, which root can make"}
+		return figure.Claim{Text: c.text, Measured: "not measured", Why: without(missing)}
 	}
 	claim := figure.Claim{Text: c.text, Holds: true}
 	var said []string
@@ -71,6 +72,14 @@ func (c *comparison) claim(all []judged) figure.Claim {
 	return claim
 }
 
+// without says what is missing, if something is.
+func without(missing error) string {
+	if missing == nil {
+		return ""
+	}
+	return printable.Clean(fmt.Sprintf("without limited links: %v", missing), figure.MaxReason)
+}
+
 // row is what came out at a place.
 func (c *comparison) row(j judged) []string {
 	limit := map[bool]string{true: "≤", false: "≥"}[c.atMost]
@@ -79,7 +88,7 @@ func (c *comparison) row(j judged) []string {
 }
 
 // ratios is the figure of what the claims are about.
-func (t samples) ratios(places []*place) *figure.Figure {
+func (t samples) ratios(places []*place, missing error) *figure.Figure {
 	f := &figure.Figure{
 		Name: "waiting-ratios", Title: "What waiting costs: the ratios that the paper speaks of",
 		Source: "RDMC, sections 4.4 and 5.2.3; measured on this machine",
@@ -92,7 +101,7 @@ func (t samples) ratios(places []*place) *figure.Figure {
 		for _, j := range all {
 			f.Table.Rows = append(f.Table.Rows, c.row(j))
 		}
-		f.Claims = append(f.Claims, c.claim(all))
+		f.Claims = append(f.Claims, c.claim(all, missing))
 	}
 	return f
 }

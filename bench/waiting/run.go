@@ -60,14 +60,14 @@ func Run(ctx context.Context, o Options) (all []*figure.Figure, err error) {
 	}
 	where, missing := places(ctx, o.Weft)
 	if missing != nil {
-		o.Warn(fmt.Sprintf("without limited links: %v", missing))
+		o.Warn(without(missing))
 	}
 	defer func() { err = errors.Join(err, closeAll(where)) }()
 	taken, rounds, err := o.rounds(ctx, where)
 	if err != nil {
 		return nil, err
 	}
-	return []*figure.Figure{taken.figure(where, rounds), taken.ratios(where)}, nil
+	return []*figure.Figure{taken.figure(where, rounds), taken.ratios(where, missing)}, nil
 }
 
 func closeAll(all []*place) (err error) {

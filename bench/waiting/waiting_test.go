@@ -102,7 +102,7 @@ func TestClaims(t *testing.T) {
 		{1, 0.6, []string{"100 MB on limited links: sleeping"}},
 		{1, 1.2, []string{"100 MB on limited links: sleeping", "100 MB within a host: sleeping"}},
 	} {
-		f := made(all, c.slower, c.cheaper).ratios(all)
+		f := made(all, c.slower, c.cheaper).ratios(all, nil)
 		if err := f.Validate(); err != nil {
 			t.Error(err)
 		}
@@ -113,16 +113,17 @@ func TestClaims(t *testing.T) {
 			}
 		}
 	}
-	without := made(all[:2], 1, 0.3).ratios(all[:2])
-	if i := slices.IndexFunc(without.Claims, func(c figure.Claim) bool { return c.Measured == "not measured" }); i < 0 || without.Claims[i].Holds {
-		t.Error("a claim about links holds without them")
+	without := made(all[:2], 1, 0.3).ratios(all[:2], errors.New("no\nroot"))
+	if i := slices.IndexFunc(without.Claims, func(c figure.Claim) bool { return c.Measured == "not measured" }); i < 0 ||
+		without.Claims[i].Holds || without.Claims[i].Why != "without limited links: no root" || without.Validate() != nil {
+		t.Errorf("without links: %+v", without.Claims)
 	}
 }
 
 // What a claim says was measured is in the table, digit by digit.
 func TestClaimsAreInTheTable(t *testing.T) {
 	all := []*place{{name: "shm"}, {name: "links", links: &links{}}}
-	f := made(all, 0.7999, 0.6).ratios(all)
+	f := made(all, 0.7999, 0.6).ratios(all, nil)
 	if err := f.Validate(); err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func TestClaimsAreInTheTable(t *testing.T) {
 	if len(rows) > 0 {
 		t.Errorf("of no claim are %q", rows)
 	}
-	const missed = "shm 0.79990 × (0.80 to 0.80)" // and not 0.80 of at least 0.8
+	const missed = "shm 0.79990 × (0.79990 to 0.79990)" // and not 0.80 of at least 0.8
 	if c := f.Claims[1]; c.Holds || !strings.HasPrefix(c.Measured, missed) {
 		t.Errorf("%+v, want %q", c, missed)
 	}

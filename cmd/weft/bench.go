@@ -12,7 +12,8 @@ is measured can be recorded with --out, and shown again by weft bench report.
 
 What measures, weft sim paper as well, ends with exit status 1 if a bound is
 missed, a claim does not hold, or something could not be measured; the table
-says what. What was asked for is printed, drawn and kept in any case.`,
+says what. If only bounds or claims are missed, what was asked for is printed,
+drawn and kept all the same.`,
 		Args: noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}

@@ -31,12 +31,16 @@ func main() {
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	root := newRoot(out, errs)
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	return statusOf(ctx, root.ExecuteContext(ctx), errs)
+}
+
+// statusOf says what has failed, and returns the exit status for that.
+func statusOf(ctx context.Context, err error, errs io.Writer) int {
 	var wrong usageError
 	switch {
 	case err == nil:
 		return 0
-	case ctx.Err() != nil:
+	case ctx.Err() != nil && !errors.As(err, new(ownError)):
 		fmt.Fprintf(errs, "weft: %s\n", interruption(err))
 		return exitSignal + int(signalOf(ctx))
 	case errors.As(err, &wrong):

@@ -63,11 +63,17 @@ type stoppedError struct{ text string }
 
 func (e stoppedError) Error() string { return "interrupted: " + e.text }
 
+// ownError is of work that has failed by itself, though a signal came meanwhile.
+type ownError struct{ error }
+
 // orStopped is the error of some work; if it failed because a signal came, that says how much of it is done, and which files
 // are not written for that.
 func orStopped(ctx context.Context, err error, done string, files ...string) error {
 	if err == nil || ctx.Err() == nil {
 		return err
+	}
+	if !errors.Is(err, ctx.Err()) && !errors.Is(err, context.Cause(ctx)) {
+		return ownError{err}
 	}
 	for _, file := range files {
 		if file != "" {

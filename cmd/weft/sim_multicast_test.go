@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -190,6 +193,34 @@ func TestSimMulticastInterrupted(t *testing.T) {
 		if _, err := os.Stat(path); err == nil {
 			t.Errorf("%s: there is a drawing of nothing", args)
 		}
+	}
+}
+
+// What fails by itself is told, also if a signal comes meanwhile.
+func TestOrStopped(t *testing.T) {
+	running := context.Background()
+	ended, cancel := context.WithCancelCause(running)
+	cancel(signalError{syscall.SIGTERM})
+	wrong := errors.New("wrong contents")
+	for _, c := range []struct {
+		ctx    context.Context
+		err    error
+		want   string
+		status int
+	}{
+		{running, wrong, "wrong contents", exitFailed},
+		{ended, wrong, "wrong contents", exitFailed},
+		{ended, fmt.Errorf("fig8: %w", context.Canceled), "interrupted: 1 of 2; a was not written", exitSignal + int(syscall.SIGTERM)},
+		{ended, context.Cause(ended), "interrupted: 1 of 2; a was not written", exitSignal + int(syscall.SIGTERM)},
+	} {
+		var errs strings.Builder
+		err := orStopped(c.ctx, c.err, "1 of 2", "", "a")
+		if status := statusOf(c.ctx, err, &errs); status != c.status || errs.String() != "weft: "+c.want+"\n" || isInterrupt(err) != (status != exitFailed) {
+			t.Errorf("%v: status %d, %s; want %d, %s", c.err, status, &errs, c.status, c.want)
+		}
+	}
+	if err := orStopped(ended, nil, "2 of 2"); err != nil {
+		t.Error(err)
 	}
 }
 

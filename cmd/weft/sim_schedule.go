@@ -61,14 +61,16 @@ counted, for every algorithm.`,
 
 func (o *scheduleOptions) run(cmd *cobra.Command) error {
 	views, err := o.views(cmd)
+	var figures []*figure.Figure
 	if err == nil && o.plot != "" {
-		err = asPlot(o.plot, drawable(views))
+		figures = figuresOf(views)
+		err = asPlot(o.plot, drawable(figures))
 	}
 	if err != nil {
 		return usageError{err}
 	}
 	if o.plot != "" {
-		if err := figure.Draw(o.plot, "Schedules", nil, figuresOf(views)...); err != nil {
+		if err := figure.Draw(o.plot, "Schedules", nil, figures...); err != nil {
 			return err
 		}
 		if err := wrote(cmd.ErrOrStderr(), o.mute, o.plot); err != nil {
@@ -174,8 +176,8 @@ func figuresOf(views []*scheduleView) (figures []*figure.Figure) {
 }
 
 // drawable says which of them is too large for a drawing.
-func drawable(views []*scheduleView) error {
-	for _, f := range figuresOf(views) {
+func drawable(figures []*figure.Figure) error {
+	for _, f := range figures {
 		if err := f.Steps[0].Validate(); err != nil {
 			return err
 		}
