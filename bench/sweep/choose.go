@@ -26,7 +26,7 @@ func (p *Plan) choose(nodes int, size uint64, block int, among ...schedule.Algor
 		network.MinBlock = leastBlock(nodes, size, among)
 	}
 	if p.Offload && p.Credits == 0 {
-		network.Credits = cast.AutoCredits(p.Stripes, true)
+		network.Credits = max(p.Stripes+1, cast.AutoCredits(p.Stripes, true))
 	}
 	return tune.Choose(tune.Group{Members: nodes, Size: size, Racks: p.rackOf()}, network, among...)
 }
