@@ -22,6 +22,7 @@ type Field struct {
 	agent   string        // a program that runs a command on a host, for launchers
 	self    string        // this program, which plays some roles
 	idle    time.Duration // how long to wait for idle cores before a delivery
+	warmth  warmth
 }
 
 // Open makes a field with so many receivers.
@@ -44,7 +45,10 @@ func Open(receivers int, rate string) (*Field, error) {
 }
 
 // Close takes everything down.
-func (f *Field) Close() error { return errors.Join(f.network.Close(), os.RemoveAll(f.folder)) }
+func (f *Field) Close() error {
+	f.warmth.give()
+	return errors.Join(f.network.Close(), os.RemoveAll(f.folder))
+}
 
 // Receivers is how many hosts get the object.
 func (f *Field) Receivers() int { return f.network.Hosts() - 1 }
@@ -100,15 +104,20 @@ func (f *Field) Deliver(ctx context.Context, c Contestant, load Load) (s Sample,
 	if err != nil {
 		return s, err
 	}
-	if _, err := warm(ctx, f.network.Hosts()*load.Bytes); err != nil {
+	if err := f.warmth.take(ctx, f.network.Hosts()*load.Bytes); err != nil {
 		return s, err
+	}
+	if c.Kind != KindTCP { // a copy needs little, and would leave the rest cold
+		f.warmth.give()
 	}
 	d := &Delivery{Field: f, Load: load, began: time.Now()}
 	if d.pen, err = newPen(); err != nil {
 		return s, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, f.limit(c, load))
-	defer func() { err = errors.Join(err, d.end(cancel)) }()
+	defer func() {
+		err = errors.Join(err, d.end(cancel), f.warmth.take(context.Background(), f.network.Hosts()*load.Bytes))
+	}()
 	s, err = c.deliver(ctx, d)
 	s.Others = others
 	if err != nil {

@@ -63,13 +63,29 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-func TestWarm(t *testing.T) {
-	if pages, err := warm(t.Context(), 3<<20+1); pages != 3<<20/os.Getpagesize()+1 || err != nil {
-		t.Errorf("%d pages, %v", pages, err)
+// What is held is in use, page by page, until it is given up.
+func TestWarmth(t *testing.T) {
+	const bytes = 3<<20 + 1
+	var w warmth
+	defer w.give()
+	if err := w.take(t.Context(), bytes); err != nil || len(w.memory) != bytes {
+		t.Fatalf("%d bytes, %v", len(w.memory), err)
+	}
+	for at := 0; at < bytes; at += os.Getpagesize() {
+		if w.memory[at] != 1 {
+			t.Fatalf("byte %d was not used", at)
+		}
+	}
+	first := &w.memory[0]
+	if err := w.take(t.Context(), bytes); err != nil || &w.memory[0] != first {
+		t.Errorf("what is held was taken again: %v", err)
+	}
+	if w.give(); w.memory != nil {
+		t.Error("it is still held")
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
-	if _, err := warm(ended, 1<<40); !errors.Is(err, context.Canceled) {
+	if err := w.take(ended, 1<<40); !errors.Is(err, context.Canceled) {
 		t.Errorf("it used up half of the memory for a run that has ended: %v", err)
 	}
 }
