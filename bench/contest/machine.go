@@ -23,6 +23,8 @@ type Machine struct {
 	UCX     string `json:"ucx,omitempty"`
 	OpenMPI string `json:"openmpi,omitempty"`
 	MPICH   string `json:"mpich,omitempty"`
+	UDPCast string `json:"udpcast,omitempty"`
+	Aria2   string `json:"aria2,omitempty"`
 }
 
 func thisMachine() Machine {

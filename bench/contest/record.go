@@ -13,6 +13,8 @@ import (
 type Record struct {
 	Time     time.Time `json:"time"`
 	Machine  Machine   `json:"machine"`
+	Version  string    `json:"version,omitempty"` // of Weft
+	Command  string    `json:"command,omitempty"` // that repeats it
 	Warnings []string  `json:"warnings,omitempty"`
 	Notes    []string  `json:"notes,omitempty"` // what was found out on the way
 	Results  []Result  `json:"results"`

@@ -129,8 +129,17 @@ func (r Result) verdict() string {
 	if r.disturbed() {
 		doubt = "?"
 	}
-	return fmt.Sprintf("%s %s  %s%s", map[bool]string{true: "≤", false: "≥"}[r.AtMost], number(r.Bound, noDecimals),
-		map[bool]string{true: "met", false: "MISSED"}[r.met()], doubt)
+	return fmt.Sprintf("%s %s  %s%s", map[bool]string{true: "≤", false: "≥"}[r.AtMost], number(r.Bound, noDecimals), r.judgement(), doubt)
+}
+
+func (r Result) judgement() string {
+	switch {
+	case r.MetByMedianOnly():
+		return "met by the median"
+	case r.met():
+		return "met"
+	}
+	return "MISSED"
 }
 
 // sides are the medians of what a contest compared.

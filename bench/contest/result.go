@@ -31,3 +31,10 @@ func (r Result) met() bool {
 	}
 	return r.Value >= r.Bound
 }
+
+// MetByMedianOnly reports whether the bound is met, but not in every round.
+func (r Result) MetByMedianOnly() bool {
+	worst := r
+	worst.Value = map[bool]float64{true: r.High, false: r.Low}[r.AtMost]
+	return r.bounded() && r.met() && len(r.Pairs) > 0 && !worst.met()
+}

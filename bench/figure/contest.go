@@ -9,14 +9,38 @@ import (
 	"github.com/weft-fabric/weft/internal/printable"
 )
 
-// fromContest makes a figure of a contest's rows. What has a bound is a claim.
-func fromContest(file string, record *Record) *Figure {
-	f := &Figure{Name: named(file), Title: "Side by side: " + printable.Clean(file, MaxWord), Source: "measured",
-		Table: &Table{Columns: contest.Columns()}}
-	for _, note := range shortened(record.Notes, MaxNotes, moreNotes) {
+// simulated is what the rows begin with that nobody has measured.
+const simulated = "simulated: "
+
+// fromContest makes figures of a contest's rows: one of those that were measured, and one of those that were simulated.
+func fromContest(file string, record *Record) (all []*Figure) {
+	var real, virtual []contest.Result
+	for _, r := range record.Results {
+		if strings.HasPrefix(r.What, simulated) {
+			virtual = append(virtual, r)
+		} else {
+			real = append(real, r)
+		}
+	}
+	title := printable.Clean(file, MaxWord)
+	if len(real) > 0 {
+		f := &Figure{Name: named(file), Title: "Side by side: " + title, Source: "measured", Text: printable.Clean(record.Method, MaxText)}
+		all = append(all, f.with(real, record.Notes))
+	}
+	if len(virtual) > 0 {
+		f := &Figure{Name: named(file + "-simulated"), Title: "Side by side: " + title + ", larger groups", Source: "simulated"}
+		all = append(all, f.with(virtual, record.Simulated))
+	}
+	return all
+}
+
+// with adds rows and notes to a figure. What has a bound is a claim.
+func (f *Figure) with(results []contest.Result, notes []string) *Figure {
+	f.Table = &Table{Columns: contest.Columns()}
+	for _, note := range shortened(notes, MaxNotes, moreNotes) {
 		f.Notes = append(f.Notes, printable.Clean(note, MaxText))
 	}
-	for _, r := range record.Results {
+	for _, r := range results {
 		row := r.Row()
 		for i := range row {
 			row[i] = printable.Clean(row[i], MaxLine)
@@ -50,7 +74,7 @@ func moreClaims(left []Claim) Claim {
 			missed++
 		}
 	}
-	return Claim{Text: fmt.Sprintf("%d more rows of the table", len(left)), Measured: fmt.Sprintf("%d of them are missed", missed), Holds: missed == 0}
+	return Claim{Text: fmt.Sprintf("%d more rows of the table", len(left)), Measured: fmt.Sprintf("%d of them are missed", missed), Holds: missed == 0, Why: "see the table"}
 }
 
 // claimOf tells a row of a contest as a claim.
@@ -63,10 +87,13 @@ func claimOf(r contest.Result, row []string, met bool) Claim {
 		c.Text += ": " + strings.TrimSpace(bound+" "+printable.Clean(r.Unit, MaxWord))
 	}
 	if row[2] != "" {
-		c.Measured += ", between " + strings.Replace(row[2], "..", " and ", 1)
+		c.Spread = "between " + strings.Replace(row[2], "..", " and ", 1)
+	}
+	if r.MetByMedianOnly() {
+		c.Spread += ": met by the median, not by all rounds"
 	}
 	if r.Failed != "" {
-		c.Measured = "failed: " + printable.Clean(r.Failed, MaxLine)
+		c.Measured, c.Why = "failed", printable.Clean(r.Failed, MaxReason)
 	}
 	return c
 }

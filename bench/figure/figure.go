@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -12,16 +13,25 @@ import (
 type Claim struct {
 	Text     string `json:"text"`     // "127, 255 and 511 copies cost nearly the same"
 	Measured string `json:"measured"` // "56.5, 56.9, 57.3 ms: 1.01 ×"
+	Spread   string `json:"-"`        // of a row of a contest: "between 0.9 and 1.1"
 	Holds    bool   `json:"holds"`
 	Why      string `json:"why,omitempty"` // it does not hold, as far as that is known; shown only then
 }
 
-// Reason is why the claim does not hold; empty if it does, or if that is not known.
+// Found is what was measured, with its spread.
+func (c Claim) Found() string {
+	if c.Spread == "" {
+		return c.Measured
+	}
+	return c.Measured + ", " + c.Spread
+}
+
+// Reason is why the claim does not hold; empty if it does.
 func (c Claim) Reason() string {
 	if c.Holds {
 		return ""
 	}
-	return c.Why
+	return cmp.Or(c.Why, "not known")
 }
 
 // Table is what was measured, as it is printed. Every row has as many cells as there are columns.

@@ -316,11 +316,51 @@ func TestPageOfAContest(t *testing.T) {
 	if err := f.Validate(); err != nil || f.Name != "multi-cast" || !slices.Equal(f.Notes, []string{"a note"}) || len(f.Table.Rows) != 5 || figures[1].Name != "fig8" {
 		t.Fatalf("%v: %+v", err, f)
 	}
-	want := []Claim{{Text: "time, against one copy: ≤ 1.05 ×", Measured: "1.020 ×, between 1.010 and 1.030", Holds: true},
-		{Text: "broken *", Measured: "failed: it did not start"}, {Text: "rate: ≥ 2", Measured: "1", Why: "it is slow"},
+	want := []Claim{{Text: "time, against one copy: ≤ 1.05 ×", Measured: "1.020 ×", Spread: "between 1.010 and 1.030", Holds: true},
+		{Text: "broken *", Measured: "failed", Why: "it did not start"}, {Text: "rate: ≥ 2", Measured: "1", Why: "it is slow"},
 		{Text: "late *: ≤ 0", Measured: "2", Why: "others used 0.5 cores of the machine meanwhile: it has to be measured again"}}
 	if !reflect.DeepEqual(f.Claims, want) {
 		t.Errorf("claims: %+v, want %+v", f.Claims, want)
+	}
+}
+
+// What is simulated does not stand among what was measured, and each part says how it was done.
+func TestPageOfWhatIsSimulated(t *testing.T) {
+	r := &Record{Method: "on\nlinks", Simulated: []string{"at 40 Gbit/s"}}
+	r.Notes, r.Results = []string{"a note"}, []contest.Result{{What: "real", Value: 1, Bound: 1}, {What: "simulated: large", Value: 1, Bound: 1}}
+	_, figures := Page([]string{"a.json"}, []*Record{r})
+	if len(figures) != 2 {
+		t.Fatalf("%d figures", len(figures))
+	}
+	for i, want := range []Figure{{Name: "a", Source: "measured", Text: "on links", Notes: []string{"a note"}}, {Name: "a-simulated", Source: "simulated", Notes: []string{"at 40 Gbit/s"}}} {
+		if f := figures[i]; f.Name != want.Name || f.Source != want.Source || f.Text != want.Text || !slices.Equal(f.Notes, want.Notes) || len(f.Claims) != 1 || len(f.Table.Rows) != 1 {
+			t.Errorf("%+v, want %+v", f, want)
+		}
+	}
+}
+
+// A bound that some rounds miss is met by the median only.
+func TestClaimsMetByTheMedian(t *testing.T) {
+	c := contest.Contest{What: "time", Peer: "MPI", Unit: "s", Bound: 1, AtMost: true}
+	for want, last := range map[string]float64{"0.8 ×, between 0.5 and 1.2: met by the median, not by all rounds": 1.2, "0.8 ×, between 0.5 and 0.9": 0.9} {
+		r := &Record{}
+		r.Results = []contest.Result{c.Judge([]contest.Pair{{Peer: 1, Ours: 0.5}, {Peer: 1, Ours: 0.8}, {Peer: 1, Ours: last}})}
+		_, figures := Page([]string{"a.json"}, []*Record{r})
+		if got := figures[0].Claims[0].Found(); got != want || !figures[0].Holds() {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+}
+
+// What a record does not tell is said.
+func TestAboutVersions(t *testing.T) {
+	r := &Record{}
+	r.Machine.Aria2, r.Machine.UDPCast = "1.36.0", "20120424"
+	for version, want := range map[string]string{"": "Weft of a version that was not recorded, udpcast 20120424, aria2 1.36.0", "v1": "Weft v1, udpcast"} {
+		r.Version = version
+		if got := r.about()[0]; !strings.Contains(got, want) {
+			t.Errorf("%q, want %q", got, want)
+		}
 	}
 }
 
@@ -339,7 +379,7 @@ func TestPageOfALongContest(t *testing.T) {
 	if got := f.Notes[MaxNotes-1]; got != "2 more notes are in the record only" {
 		t.Error(got)
 	}
-	if got, want := f.Claims[MaxClaims-1], (Claim{Text: "2 more rows of the table", Measured: "0 of them are missed", Holds: true}); got != want {
+	if got, want := f.Claims[MaxClaims-1], (Claim{Text: "2 more rows of the table", Measured: "0 of them are missed", Holds: true, Why: "see the table"}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
 	r.Results[MaxClaims].Value = 0

@@ -58,7 +58,7 @@ func (f *Figure) markdownTexts(out *bufio.Writer) {
 			fmt.Fprintf(out, "\n%s\n", plain(text))
 		}
 	}
-	markdownList(out, "Found out on the way:", f.Notes)
+	markdownList(out, "Notes:", f.Notes)
 }
 
 func (f *Figure) markdownDrawings(out *bufio.Writer, images string, files unique) {

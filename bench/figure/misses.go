@@ -11,26 +11,35 @@ type Miss struct {
 	Figure string // its name, with a number behind it if another has the same
 }
 
-// String is the miss in one line, with its reason if that is known.
+// String is the miss in one line, with its reason.
 func (m Miss) String() string { return m.Figure + ": " + m.Text + " – " + m.outcome() }
 
 // outcome is what was measured, with the reason behind it if the claim does not hold.
 func (c Claim) outcome() string {
 	if reason := c.Reason(); reason != "" {
-		return c.Measured + ". Why: " + reason
+		return c.Found() + ". Why: " + reason
 	}
-	return c.Measured
+	return c.Found()
 }
 
-// Misses are the claims that do not hold, in the order of the figures.
+// Misses are the claims that do not hold, in the order of the figures. What has the same reason and differs in one word only
+// is told together.
 func Misses(figures []*Figure) (all []Miss) {
 	names := unique{}
 	for _, f := range figures {
 		name := names.next(f.Name)
-		for _, c := range f.Claims {
-			if !c.Holds {
-				all = append(all, Miss{c, name})
-			}
+		for _, c := range together(f.missed()) {
+			all = append(all, Miss{c, name})
+		}
+	}
+	return all
+}
+
+// missed are the claims of a figure that do not hold.
+func (f *Figure) missed() (all []Claim) {
+	for _, c := range f.Claims {
+		if !c.Holds {
+			all = append(all, c)
 		}
 	}
 	return all
@@ -52,9 +61,10 @@ func Verdict(figures []*Figure) error {
 
 // Summary says how many claims hold, in a sentence.
 func Summary(figures []*Figure) string {
-	claims, missed := 0, len(Misses(figures))
+	claims, missed := 0, 0
 	for _, f := range figures {
 		claims += len(f.Claims)
+		missed += len(f.missed())
 	}
 	switch {
 	case claims == 0:

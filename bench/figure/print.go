@@ -36,7 +36,7 @@ func (f *Figure) Print(w io.Writer) error {
 	}
 	for _, c := range f.Claims {
 		wrapped(out, mark(c.Holds)+" ", verdict(c.Holds)+c.Text)
-		wrapped(out, "  ", c.Measured)
+		wrapped(out, "  ", c.Found())
 		if reason := c.Reason(); reason != "" {
 			wrapped(out, "  ", "why: "+reason)
 		}

@@ -1,6 +1,7 @@
 package figure
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,9 +17,9 @@ import (
 // Record is what one run brought, as it is kept: when, on what machine, rows of a contest, figures.
 type Record struct {
 	contest.Record
-	Version string    `json:"version,omitempty"` // of Weft
-	Command string    `json:"command,omitempty"` // that repeats it
-	Figures []*Figure `json:"figures,omitempty"`
+	Method    string    `json:"method,omitempty"`    // how the rows were measured
+	Simulated []string  `json:"simulated,omitempty"` // how those were that are simulated, a line each
+	Figures   []*Figure `json:"figures,omitempty"`
 }
 
 // MaxFile is how many bytes a recorded run may have.
@@ -28,7 +29,9 @@ var errNothing = errors.New("it has neither figures nor results")
 
 // NewRecord begins a record of a run on this machine.
 func NewRecord(version, command string) *Record {
-	return &Record{Record: *contest.NewRecord(), Version: version, Command: command}
+	r := &Record{Record: *contest.NewRecord()}
+	r.Version, r.Command = version, command
+	return r
 }
 
 // Save keeps a record in a file.
@@ -103,7 +106,8 @@ func (r *Record) validate() error {
 func (r *Record) about() []string {
 	m := r.Machine
 	lines := []string{fmt.Sprintf("%s, %s, %d cores%s, %s, kernel %s, %s", r.Time.UTC().Format("2 January 2006 15:04 UTC"), m.CPU, m.Cores, ofVirtual(m.Virtual), m.OS, m.Kernel, m.Go)}
-	for _, v := range []struct{ name, text string }{{"Weft", r.Version}, {"UCX", m.UCX}, {"Open MPI", m.OpenMPI}, {"MPICH", m.MPICH}} {
+	for _, v := range []struct{ name, text string }{{"Weft", cmp.Or(r.Version, "of a version that was not recorded")}, {"UCX", m.UCX},
+		{"Open MPI", m.OpenMPI}, {"MPICH", m.MPICH}, {"udpcast", m.UDPCast}, {"aria2", m.Aria2}} {
 		if v.text != "" {
 			lines[0] += ", " + v.name + " " + v.text
 		}
@@ -129,7 +133,7 @@ func ofVirtual(virtual string) string {
 }
 
 // Page is what a report shows of recorded runs: lines about them, and all figures. Rows of a contest become a figure, named
-// after the file.
+// after the file, and those that are simulated one of their own.
 func Page(paths []string, records []*Record) (about []string, figures []*Figure) {
 	for i, r := range records {
 		name := strings.TrimSuffix(filepath.Base(paths[i]), filepath.Ext(paths[i]))
@@ -137,7 +141,7 @@ func Page(paths []string, records []*Record) (about []string, figures []*Figure)
 		lines[0] = name + ": " + lines[0]
 		about = append(about, lines...)
 		if len(r.Results) > 0 {
-			figures = append(figures, fromContest(name, r))
+			figures = append(figures, fromContest(name, r)...)
 		}
 		figures = append(figures, r.Figures...)
 	}
