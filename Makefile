@@ -70,7 +70,7 @@ bench: bench-verbs ## measure the verbs, then run every benchmark once, with all
 
 bench-verbs: ## measure the verbs on every provider and against their peers, and record it (a few minutes, a quiet machine)
 	@scripts/need ucx_perftest ucx-utils
-	$(GO) run -buildvcs=false ./bench/verbs -out bench/results/verbs.json
+	$(GO) run -buildvcs=false ./bench/verbs -version '$(VERSION)' -out bench/results/verbs.json
 
 # Whom weft multicast is compared with, and what it takes to run them.
 PEERS := openmpi-bin libopenmpi-dev mpich libmpich-dev gcc libc6-dev udpcast aria2 iproute2
@@ -85,20 +85,22 @@ bench-waiting: build ## measure what polling, sleeping and chains cost, and reco
 bench-paper: build ## repeat the RDMC paper's experiments in the simulator, and record it (a minute)
 	$(BIN) sim paper all --out bench/results/paper.json
 
-results: ## measure everything for docs/results.md, and write it anew (an hour, a quiet machine, root)
+results: ## measure everything for docs/results.md, and write it anew (an hour and a half, a quiet machine, root)
 	-$(MAKE) --no-print-directory bench-paper
 	-$(MAKE) --no-print-directory bench-waiting
 	-$(MAKE) --no-print-directory bench-multicast
+	-$(MAKE) --no-print-directory bench-verbs
+	-$(MAKE) --no-print-directory bench-roce
 	$(MAKE) --no-print-directory report
 
 # What docs/results.md shows. All of it can be read before the old drawings are removed.
-RECORDS := $(addprefix bench/results/,multicast.json waiting.json paper.json)
+RECORDS := $(addprefix bench/results/,multicast.json waiting.json paper.json verbs.json roce.json)
 
 report: build ## write docs/results.md and its drawings from the recorded runs
 	@$(BIN) bench report $(RECORDS) >/dev/null
 	rm -rf docs/results && mkdir -p docs/results
 	$(BIN) bench report $(RECORDS) --title 'What was measured' \
-		--about 'Repeat everything and write this page anew with: make results (an hour, as root, on a quiet machine)' \
+		--about 'Repeat everything and write this page anew with: make results (an hour and a half, as root, on a quiet machine); verbs alone with make bench-verbs, roce with make bench-roce' \
 		--svg docs/results --html docs/results/report.html --markdown docs/results.md
 
 # The machine's files are gone with it, so it prints what is to be kept.
@@ -106,7 +108,7 @@ bench-roce: build ## measure weft perf beside perftest on Soft-RoCE in a virtual
 	@scripts/need --all $(ROCE)
 	$(GO) build -buildvcs=false -o bin/softroce ./rig/softroce
 	$(GO) build -buildvcs=false -o bin/bench ./bench/verbs
-	bin/softroce --timeout 20m -- sh -c 'bin/bench -roce bin/weft -pairs 7 -out bench/results/roce.json >&2; \
+	bin/softroce --timeout 20m -- sh -c 'bin/bench -roce bin/weft -version $(VERSION) -pairs 7 -out bench/results/roce.json >&2; \
 		status=$$?; cat bench/results/roce.json; exit $$status' >bin/roce.json; \
 		status=$$?; if [ -s bin/roce.json ]; then mv bin/roce.json bench/results/roce.json; fi; exit $$status
 

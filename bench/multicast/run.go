@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/weft-fabric/weft/bench/contest"
+	"github.com/weft-fabric/weft/bench/delivery"
 	"github.com/weft-fabric/weft/bench/figure"
 	"github.com/weft-fabric/weft/bench/peers"
 	"github.com/weft-fabric/weft/bench/simulated"
@@ -28,7 +29,7 @@ type bench struct {
 // Run measures everything that was asked for, in the order of the table. It fails if a bound is missed or something could
 // not be measured.
 func Run(ctx context.Context, o Options) (err error) {
-	b := &bench{Options: o, ctx: ctx, slow: map[string]bool{}, record: figure.NewRecord(o.Version, "make bench-multicast")}
+	b := &bench{Options: o, ctx: ctx, slow: map[string]bool{}, record: newRecord(o.Version)}
 	if b.programs, b.noMPI = peers.NewMPI(); b.programs != nil {
 		defer func() { err = errors.Join(err, b.programs.Close()) }()
 	}
@@ -82,6 +83,13 @@ func (b *bench) versions() {
 	m := &b.record.Machine
 	for l, version := range map[peers.Library]*string{peers.OpenMPI: &m.OpenMPI, peers.MPICH: &m.MPICH} {
 		v, err := l.Version()
+		if err != nil {
+			b.record.Warn(err.Error())
+		}
+		*version = v
+	}
+	for k, version := range map[delivery.Kind]*string{delivery.KindUDPCast: &m.UDPCast, delivery.KindTorrent: &m.Aria2} {
+		v, err := delivery.Version(b.ctx, k)
 		if err != nil {
 			b.record.Warn(err.Error())
 		}

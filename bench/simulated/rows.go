@@ -3,7 +3,6 @@ package simulated
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/weft-fabric/weft/bench/cast"
 	"github.com/weft-fabric/weft/bench/contest"
@@ -32,7 +31,7 @@ func Steps(ctx context.Context) []contest.Step {
 
 // Small compares 8 MB to 511 receivers, 5 µs a message, with the best chain of any block size.
 func Small(ctx context.Context) (rows []contest.Result, err error) {
-	p := place{members: 512, size: 8 * mb, fabric: cast.Fabric{Message: 5 * time.Microsecond}}
+	p := small
 	best, err := p.bestChain(ctx)
 	if err != nil {
 		return nil, err
@@ -76,7 +75,7 @@ func (p place) way(ctx context.Context, w way) (*cast.Report, tune.Choice, error
 
 // Large compares 256 MB to 511 receivers, in blocks of 1 MiB, with the bound for as many blocks.
 func Large(ctx context.Context) (rows []contest.Result, err error) {
-	p := place{members: 512, size: 256 * mb, block: 1 << 20}
+	p := large
 	for _, w := range ways {
 		r, c, err := p.way(ctx, w)
 		if err != nil {
@@ -94,8 +93,7 @@ func Large(ctx context.Context) (rows []contest.Result, err error) {
 
 // Racks compares 256 blocks to 8 racks of 8 with narrow uplinks with what a network without racks could do at best.
 func Racks(ctx context.Context) (rows []contest.Result, err error) {
-	racks := []int{8, 8, 8, 8, 8, 8, 8, 8}
-	p := place{members: 64, size: 256 << 20, block: 1 << 20, fabric: cast.Fabric{Racks: racks, Uplink: cast.Oversubscribed(racks, rate, 4)}}
+	p := racks
 	for _, w := range append([]way{{"rack-stripes", []schedule.Algorithm{schedule.RackStripes}}}, ways...) {
 		r, c, err := p.way(ctx, w)
 		if err != nil {
@@ -103,7 +101,7 @@ func Racks(ctx context.Context) (rows []contest.Result, err error) {
 		}
 		what := fmt.Sprintf("simulated: 256 blocks to 8 racks of 8, %s (%s)", w.name, describe(c))
 		took := contest.Result{What: what, Unit: "× the flat bound", Value: r.Median.Seconds / p.bound(r.Blocks)}
-		crossed := contest.Result{What: what + ", blocks between racks", Unit: "× the least", Value: float64(r.CrossRack) / float64(r.Blocks*(len(racks)-1))}
+		crossed := contest.Result{What: what + ", blocks between racks", Unit: "× the least", Value: float64(r.CrossRack) / float64(r.Blocks*(len(eightRacks)-1))}
 		if w.name == "rack-stripes" {
 			took.Bound, took.AtMost = racksBound, true
 			crossed.Bound, crossed.AtMost = 1, true
@@ -115,7 +113,7 @@ func Racks(ctx context.Context) (rows []contest.Result, err error) {
 
 // Many is what it takes to simulate 1 GB to 10,000 nodes in blocks of 1 MB. If two ways come to the same, one run is enough.
 func Many(ctx context.Context) (rows []contest.Result, err error) {
-	p := place{members: 10_000, size: 1000 * mb, block: mb}
+	p := many
 	reports := map[tune.Choice]*cast.Report{}
 	for _, w := range ways[:3] {
 		c, err := p.choose(w.among...)

@@ -38,6 +38,21 @@ func TestWays(t *testing.T) {
 	}
 }
 
+// What rows depend on stands beside them, with a command that says all of it.
+func TestSettings(t *testing.T) {
+	all := Settings()
+	for i, want := range map[int]string{
+		0: "8 MB to 511: links of 40 Gbit/s, 5µs a message, no racks, so nothing is oversubscribed. Repeat it in some seconds, with: " +
+			"weft sim multicast --size 8MB --rate 40gbit --nodes 512 --message 5us --algorithm pipeline,circulant,auto,chain",
+		2: "256 blocks to 8 racks of 8: links of 40 Gbit/s, the simulator's own 7ns a message, racks oversubscribed 4:1. Repeat it in a second, with: " +
+			"weft sim multicast --size 256MiB --rate 40gbit --racks 8x8 --oversubscribe 4 --blocks 1MiB --algorithm rack-stripes,pipeline,circulant,auto,chain",
+	} {
+		if all[i] != want {
+			t.Errorf("%s\nwant\n%s", all[i], want)
+		}
+	}
+}
+
 // The best chain is no slower than the one that tune finds.
 func TestBestChain(t *testing.T) {
 	p := place{members: 9, size: 1 << 20}

@@ -34,6 +34,8 @@ type options struct {
 	pairs int
 	scale int    // how much work: 10 is a full run
 	roce  string // the binary of weft, to measure on an RDMA device
+
+	version string // of Weft
 }
 
 func main() {
@@ -65,6 +67,7 @@ func parse(arguments []string) (o options, err error) {
 	f.StringVar(&o.out, "out", "", "file to keep the results in, as JSON; the run that is there is printed for comparison")
 	f.IntVar(&o.pairs, "pairs", 9, "pairs that each contest takes")
 	f.StringVar(&o.roce, "roce", "", "measure this binary of weft beside perftest, on the RDMA device that WEFT_ROCE names")
+	f.StringVar(&o.version, "version", "", "version of Weft, to keep with the results")
 	only := f.String("only", "", "measure only rows that this regular expression matches; they are printed, not kept")
 	quick := f.Bool("quick", false, "a tenth of the work, for trying out; not kept")
 	if err := f.Parse(arguments); err != nil {

@@ -32,7 +32,9 @@ func steps(o options) []contest.Step {
 // measure takes the steps that were asked for.
 func measure(o options) error {
 	r := contest.NewRecord()
+	r.Version, r.Command = o.version, "make bench-roce"
 	if o.roce == "" {
+		r.Command = "make bench-verbs"
 		checkUCX(r)
 	}
 	return r.Run(contest.Options{Out: o.out, Only: o.only}, steps(o))

@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/bench/figure"
+	"github.com/weft-fabric/weft/bench/multicast"
 )
 
 // benchReportOptions are the flags of weft bench report.
@@ -86,6 +87,7 @@ func loadRuns(paths []string) (records []*figure.Record, err error) {
 		if err != nil {
 			return nil, err
 		}
+		multicast.Describe(r)
 		records = append(records, r)
 	}
 	return records, nil

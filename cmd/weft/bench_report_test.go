@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/weft-fabric/weft/bench/figure"
+	"github.com/weft-fabric/weft/bench/simulated"
 	"github.com/weft-fabric/weft/internal/plot"
 )
 
@@ -35,13 +36,28 @@ func TestBenchReport(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`id="fig8"`, `id="multicast"`, "Repeat it with: weft sim paper", "it is fast", "one plain TCP copy"} {
+	for _, want := range []string{`id="fig8"`, `id="multicast"`, "Repeat it with: weft sim paper", "it is fast", "one plain TCP copy",
+		"Hosts are network namespaces", `id="multicast-simulated"`, "links of 40 Gbit/s, 5µs a message"} {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("there is no %q on the page", want)
 		}
 	}
 	if countElements(t, filepath.Join(drawings, "fig8.svg"), "series") != 1 {
 		t.Error("fig8.svg has no line")
+	}
+}
+
+// The commands that a page says repeat what is simulated are commands.
+func TestSimulatedRowsCanBeRepeated(t *testing.T) {
+	for _, line := range simulated.Settings() {
+		_, command, _ := strings.Cut(line, "with: weft ")
+		args := strings.Fields(command)
+		if !strings.Contains(command, "--racks") {
+			args = append(args, "--help") // the others take longer: their flags are read
+		}
+		if status, _, errs := weft(args...); status != 0 {
+			t.Errorf("weft %s: status %d, %s", command, status, errs)
+		}
 	}
 }
 

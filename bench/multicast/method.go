@@ -1,0 +1,29 @@
+package multicast
+
+import (
+	"github.com/weft-fabric/weft/bench/figure"
+	"github.com/weft-fabric/weft/bench/simulated"
+)
+
+// command repeats a run.
+const command = "make bench-multicast"
+
+// method is how the rows are measured that are not simulated.
+const method = "Hosts are network namespaces of one machine, each with a link of 200 Mbit/s both ways. Every setting of MPI, udpcast and BitTorrent is " +
+	"tried once with 32 MiB, and the best of each kind takes part. In a round everybody delivers once; a ratio is of two deliveries of the same round, and " +
+	"what is shown is the median of the rounds, with the lowest and the highest. Times are from the first byte to the last one at the last receiver. " +
+	"Rows of processes are measured on one host, in shared memory or over loopback."
+
+func newRecord(version string) *figure.Record {
+	r := figure.NewRecord(version, command)
+	Describe(r)
+	return r
+}
+
+// Describe adds to a record of this benchmark how its rows came about, if it does not say so itself: those of earlier versions
+// do not. Other records stay as they are.
+func Describe(r *figure.Record) {
+	if r.Command == command && r.Method == "" {
+		r.Method, r.Simulated = method, simulated.Settings()
+	}
+}
