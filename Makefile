@@ -79,7 +79,7 @@ bench-multicast: build ## measure weft multicast beside MPI, udpcast, BitTorrent
 	@scripts/need --all $(PEERS) || true # who is missing is a row that failed
 	$(BIN) bench multicast --out bench/results/multicast.json --plot bin/multicast.html
 
-bench-waiting: build ## measure what polling, sleeping and chains cost, and record it (5 minutes, a quiet machine, root)
+bench-waiting: build ## measure what polling, sleeping and NICs that relay cost, and record it (5 minutes, a quiet machine, root)
 	$(BIN) bench waiting --out bench/results/waiting.json
 
 bench-paper: build ## repeat the RDMC paper's experiments in the simulator, and record it (a minute)

@@ -1,6 +1,6 @@
 package waiting
 
-// comparisons are what the paper says of waiting and of chains, as far as processes of one machine can show it: in the paper
+// comparisons are what the paper says of waiting and of NICs that relay, as far as processes of one machine can show it: in the paper
 // every member has cores of its own, and here they share them. Within a host it is the bytes that take the processors' time,
 // on limited links it is waiting for them.
 func comparisons() []comparison {
@@ -32,17 +32,17 @@ func waitComparisons() []comparison {
 
 func chainComparisons() []comparison {
 	return []comparison{
-		{name: "100 MB, sleeping: rate, chains ÷ hosts",
-			text: "100 MB, sleeping: chains are not slower than the members' loops (section 4.4): at least 0.9 × their rate",
+		{name: "100 MB, sleeping: rate, NICs ÷ hosts",
+			text: "100 MB, sleeping: NICs that relay are not slower than the members' loops (section 4.4): at least 0.9 × their rate",
 			of:   chained(sleeping, large), with: byLoops, value: rate, bound: 0.9},
-		{name: "100 MB, sleeping: processor time, chains ÷ hosts",
-			text: "100 MB, sleeping: chains need no more of the processors: at most 1.1 ×",
+		{name: "100 MB, sleeping: processor time, NICs ÷ hosts",
+			text: "100 MB, sleeping: NICs that relay need no more of the processors: at most 1.1 ×",
 			of:   chained(sleeping, large), with: byLoops, value: processors, bound: 1.1, atMost: true},
-		{name: "100 MB, hybrid: rate, chains ÷ hosts",
-			text: "100 MB, hybrid: chains are not slower than the members' loops: at least 0.9 × their rate",
+		{name: "100 MB, hybrid: rate, NICs ÷ hosts",
+			text: "100 MB, hybrid: NICs that relay are not slower than the members' loops: at least 0.9 × their rate",
 			of:   chained(hybrid, large), with: byLoops, value: rate, bound: 0.9},
-		{name: "1 MB, hybrid: rate, chains ÷ hosts",
-			text: "1 MB within a host, hybrid: chains are faster, blocks being so short: at least 1.1 × the rate",
+		{name: "1 MB, hybrid: rate, NICs ÷ hosts",
+			text: "1 MB within a host, hybrid: NICs that relay are faster, blocks being so short: at least 1.1 × the rate",
 			of:   onHost(chained(hybrid, middle)), with: byLoops, value: rate, bound: 1.1},
 	}
 }

@@ -25,7 +25,8 @@ type comparison struct {
 type judged struct {
 	place                   string
 	median, lowest, highest string // as they are printed
-	met                     bool
+	met                     bool   // by the median
+	always                  bool   // by all pairs
 }
 
 // ratios are those at a place, of all pairs and rounds.
@@ -52,9 +53,13 @@ func (c *comparison) judge(taken samples, places []*place) (all []judged) {
 		median := contest.Median(ratios)
 		all = append(all, judged{place: p.name, median: contest.Beside(median, c.bound) + " ×",
 			lowest: contest.Beside(slices.Min(ratios), c.bound), highest: contest.Beside(slices.Max(ratios), c.bound),
-			met: c.atMost && median <= c.bound || !c.atMost && median >= c.bound})
+			met: c.meets(median), always: c.meets(slices.Min(ratios)) && c.meets(slices.Max(ratios))})
 	}
 	return all
+}
+
+func (c *comparison) meets(ratio float64) bool {
+	return c.atMost && ratio <= c.bound || !c.atMost && ratio >= c.bound
 }
 
 // claim says what came out at all places; missing is why there are no limited links, if there are none.
@@ -66,10 +71,21 @@ func (c *comparison) claim(all []judged, missing error) figure.Claim {
 	var said []string
 	for _, j := range all {
 		claim.Holds = claim.Holds && j.met
-		said = append(said, fmt.Sprintf("%s %s (%s to %s)", j.place, j.median, j.lowest, j.highest))
+		said = append(said, fmt.Sprintf("%s %s (%s to %s)%s", j.place, j.median, j.lowest, j.highest, j.mark()))
 	}
 	claim.Measured = strings.Join(said, ", ")
 	return claim
+}
+
+// mark stands behind a place that is not like it should be.
+func (j judged) mark() string {
+	switch {
+	case !j.met:
+		return " ✗ missed here"
+	case !j.always:
+		return " by the median only"
+	}
+	return ""
 }
 
 // without says what is missing, if something is.
@@ -84,6 +100,9 @@ func without(missing error) string {
 func (c *comparison) row(j judged) []string {
 	limit := map[bool]string{true: "≤", false: "≥"}[c.atMost]
 	verdict := map[bool]string{true: "met", false: "MISSED"}[j.met]
+	if j.met && !j.always {
+		verdict = "met by the median"
+	}
 	return []string{c.name, j.place, j.median, j.lowest, j.highest, fmt.Sprintf("%s %v", limit, c.bound), verdict}
 }
 

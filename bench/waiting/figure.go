@@ -12,10 +12,11 @@ import (
 // figure is what was measured: bars and a table.
 func (t samples) figure(all []*place, rounds int) *figure.Figure {
 	f := &figure.Figure{
-		Name: "waiting", Title: "What waiting costs: polling, hybrid and sleeping members; blocks relayed by hosts or by chains",
+		Name: "waiting", Title: "What waiting costs: polling, hybrid and sleeping members; blocks relayed by hosts or by NICs",
 		Source: "RDMC, section 5.2.3, figures 11 and 12; measured on this machine",
 		Text: fmt.Sprintf("%d processes of this machine, which share its cores; medians of %d rounds. "+
-			"Processor time is that of all members, for 10⁹ bytes of message.", members, rounds),
+			"Processor time is that of all members, for 10⁹ bytes of message. NICs relay by chained requests (--offload): "+
+			"these are software NICs, whose time is that of their members.", members, rounds),
 		Table: t.table(all),
 	}
 	for _, p := range all {

@@ -68,10 +68,10 @@ func (s setting) arguments(repeats int) []string {
 	return a
 }
 
-// relays is who sends blocks on.
+// relays is who sends blocks on. Requests that are chained to arrivals are the NIC's: "chains" would be taken for the algorithm.
 func (s setting) relays() string {
 	if s.chains {
-		return "chains"
+		return "NICs"
 	}
 	return "hosts"
 }
