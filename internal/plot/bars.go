@@ -104,11 +104,26 @@ func (b *Bars) drawGroup(out *canvas, value *axis, group int, name string, y flo
 		out.open(colour(i))
 		out.hover(name, fmt.Sprintf("%s: %s", cmp.Or(s.Name, b.Y.Label), value.full(v)))
 		out.rect("solid", value.from, y+2, max(end-value.from, 1), barHeight-4, 2)
-		out.valued(end+7, y+barHeight/2+4.5, value.full(v), b.shown(s))
+		out.valued(b.beside(value, end, value.full(v)+"  "+b.shown(s)), y+barHeight/2+4.5, value.full(v), b.shown(s))
 		out.end()
 		y += barHeight
 	}
 	return y + groupGap
+}
+
+// textGap is what is left free in front of a text.
+const textGap = 7
+
+// beside is where the text behind a bar begins: behind the bound, if that would run through it.
+func (b *Bars) beside(value *axis, end float64, text string) float64 {
+	begin := end + textGap
+	if b.Bound <= 0 {
+		return begin
+	}
+	if bound := value.at(b.Bound); begin < bound+textGap && begin+textWidth(text) > bound {
+		return bound + textGap
+	}
+	return begin
 }
 
 // Validate says what is wrong with bars.

@@ -83,6 +83,22 @@ func TestDrawings(t *testing.T) {
 	}
 }
 
+// No bound runs through the text behind a bar: that is before it, or behind.
+func TestTextsAreBesideTheBound(t *testing.T) {
+	b := &Bars{Bound: 100}
+	value := &axis{hi: 200, to: 200}
+	width := textWidth("text")
+	for end, want := range map[float64]float64{10: 17, 93 - width: 100 - width, 94 - width: 107, 99: 107, 100: 107, 101: 108, 150: 157} {
+		if got := b.beside(value, end, "text"); got != want {
+			t.Errorf("behind a bar that ends at %v it begins at %v, want %v", end, got, want)
+		}
+	}
+	b.Bound = 0
+	if got := b.beside(value, 99, "text"); got != 106 {
+		t.Errorf("without a bound it begins at %v", got)
+	}
+}
+
 // drawn draws, and sees that it is XML.
 func drawn(t testing.TB, drawings ...Drawing) string {
 	t.Helper()
