@@ -29,7 +29,7 @@ func Settings() []string {
 		small.setting("8 MB to 511", "pipeline,circulant,auto,chain", "some seconds"),
 		large.setting("256 MB to 511", "pipeline,circulant,auto,chain", "some seconds"),
 		racks.setting("256 blocks to 8 racks of 8", "rack-stripes,pipeline,circulant,auto,chain", "a second"),
-		many.setting("1 GB to 9999", "pipeline,circulant -v", "some minutes: what is measured is the machine's time and memory"),
+		many.setting("1 GB to 9999", "pipeline,circulant -v", "some minutes (wall time and memory are those of the machine)"),
 	}
 }
 
