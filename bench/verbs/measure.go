@@ -31,13 +31,21 @@ func steps(o options) []contest.Step {
 
 // measure takes the steps that were asked for.
 func measure(o options) error {
-	r := contest.NewRecord()
-	r.Version, r.Command = o.version, "make bench-roce"
+	r := newRecord(o)
 	if o.roce == "" {
-		r.Command = "make bench-verbs"
 		checkUCX(r)
 	}
 	return r.Run(contest.Options{Out: o.out, Only: o.only}, steps(o))
+}
+
+// newRecord begins a record that says what is measured, and what repeats it.
+func newRecord(o options) *contest.Record {
+	r := contest.NewRecord()
+	r.Version, r.Command = o.version, "make bench-verbs"
+	if o.roce != "" {
+		r.Command = "make bench-roce"
+	}
+	return r
 }
 
 // checkUCX keeps the version of UCX.

@@ -97,3 +97,14 @@ func TestParseRefusesBadFlags(t *testing.T) {
 		}
 	}
 }
+
+// What is kept says which version of Weft it was, and how to measure it again.
+func TestRecordsTellHowTheyAreRepeated(t *testing.T) {
+	t.Setenv("WEFT_ROCE", "rxe0")
+	for want, arguments := range map[string][]string{"make bench-verbs": {"-version", "v1"}, "make bench-roce": {"-version", "v1", "-roce", "weft"}} {
+		o, err := parse(arguments)
+		if r := newRecord(o); err != nil || r.Version != "v1" || r.Command != want {
+			t.Errorf("%q: %q of %q, %v", arguments, r.Command, r.Version, err)
+		}
+	}
+}

@@ -183,6 +183,9 @@ func TestFigure(t *testing.T) {
 	if row, want := f.Table.Rows[0], strings.Split("shm chain 100MB hosts 1000 1000 500 10.0 8.00 3.00 1.00 1.00 1.00", " "); !slices.Equal(row, want) {
 		t.Errorf("%q, want %q", row, want)
 	}
+	if row := f.Table.Rows[1]; row[1] != "chain" || row[3] != "NICs" {
+		t.Errorf("%q: the algorithm is a chain, and who relays is not called so too", row)
+	}
 }
 
 // fakeWeft writes a program that says what weft multicast would, or something else.
