@@ -41,7 +41,7 @@ func (o *simMulticastOptions) checkZeros(cmd *cobra.Command) error {
 	usual := cast.Fabric{}
 	return cmp.Or(notZero(cmd, "it is chosen", "stripes", "credits"),
 		notZero(cmd, fmt.Sprintf("it is %v", usual.PerMessage()), "message"),
-		notZero(cmd, fmt.Sprintf("it is %v; it is from %v, which the hosts take", usual.OneWay(), cast.LeastLatency()), "latency"))
+		notZero(cmd, fmt.Sprintf("it is %v; the least is %v, which the hosts take", usual.OneWay(), cast.LeastLatency()), "latency"))
 }
 
 // fillNodes reads how many nodes there are, and where.

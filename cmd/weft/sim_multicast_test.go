@@ -70,7 +70,7 @@ func TestSimMulticastUsage(t *testing.T) {
 		{"--message -5us", "message: -5µs makes no sense"},
 		{"--message 1h", "message: 1h0m0s makes no sense"},
 		{"--latency 1ns", "latency: 1ns makes no sense: it is from 861ns, which the hosts take, up to 1s"},
-		{"--latency 0", "--latency: 0 makes no sense: leave it out, and it is 1.135µs; it is from 861ns, which the hosts take"},
+		{"--latency 0", "--latency: 0 makes no sense: leave it out, and it is 1.135µs; the least is 861ns, which the hosts take"},
 		{"--message 0s", "--message: 0 makes no sense: leave it out, and it is 7ns"},
 		{"--slow 3@50%,3@10%", "slow: node 3 twice makes no sense: say once what is left of its rate"},
 		{"--plot -", `--plot "-": write FILE.svg`},
