@@ -24,7 +24,7 @@ type Choice struct {
 // Chosen is why what a job left open was chosen.
 type Chosen struct {
 	Links     Links   `json:"links"`
-	Predicted float64 `json:"predicted_seconds"` // of a run, by package tune
+	Predicted float64 `json:"predicted_seconds"` // of a run, by package tune, which knows links and not that members share cores
 }
 
 // Links is what is known of the links between members.

@@ -33,5 +33,6 @@
 //
 // Efficiency is the best possible time over the run's. No pattern of unicasts can take fewer than k + ⌈log₂ n⌉ − 1 steps
 // of one block for k blocks to n members (RDMC, section 4.3), and a step takes as long as one block of a plain copy.
-// That is taken from the links' rate if it is known (Job.Rate) and otherwise measured: one copy to member 1 alone.
+// That is taken from the links' rate if it is known (Job.Rate) and otherwise measured: one copy to member 1 alone. Members of
+// one host share its cores: there no time is better than that of a plain copy for each receiver, by all cores at once.
 package cast

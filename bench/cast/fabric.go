@@ -34,13 +34,13 @@ type Slow struct {
 	Factor float64 `json:"factor"`
 }
 
-// Oversubscribed is the uplink of racks whose members together have so many times its rate. Racks that differ get that of
-// the largest.
+// Oversubscribed is the uplink of racks whose members together have so many times its rate. All racks have the same, in the
+// simulator and in the cost model: that of the smallest, which is the narrowest.
 func Oversubscribed(racks []int, rate, times float64) float64 {
 	if len(racks) == 0 || times <= 0 {
 		return 0
 	}
-	return float64(slices.Max(racks)) * rate / times
+	return float64(slices.Min(racks)) * rate / times
 }
 
 // Validate says what is wrong with a network, or with a job on it.
@@ -69,7 +69,7 @@ func (f Fabric) of(job *Job) (Fabric, error) {
 }
 
 func (f *Fabric) validate(members int) error {
-	least := f.hostLatency()
+	least := LeastLatency()
 	switch {
 	case f.Uplink != 0 && !(f.Uplink >= 1 && f.Uplink <= 1e15):
 		return fmt.Errorf("uplink: %v bits a second %w", f.Uplink, ErrJob)
@@ -80,12 +80,28 @@ func (f *Fabric) validate(members int) error {
 	case len(f.Slow) > MaxSlow:
 		return fmt.Errorf("slow: %d of them %w: at most %d", len(f.Slow), ErrJob, MaxSlow)
 	}
+	seen := map[[2]int]bool{}
 	for _, s := range f.Slow {
 		if err := s.validate(members); err != nil {
 			return err
 		}
+		if seen[s.what()] {
+			return fmt.Errorf("slow: %v twice %w: say once what is left of its rate", s, ErrJob)
+		}
+		seen[s.what()] = true
 	}
 	return nil
+}
+
+// what is slow: a link is the same from both ends.
+func (s Slow) what() [2]int { return [2]int{min(s.Node, s.To), max(s.Node, s.To)} }
+
+// String names what is slow.
+func (s Slow) String() string {
+	if s.To < 0 {
+		return fmt.Sprintf("node %d", s.Node)
+	}
+	return fmt.Sprintf("the link between nodes %d and %d", s.Node, s.To)
 }
 
 func (s Slow) validate(members int) error {
@@ -100,8 +116,8 @@ func (s Slow) validate(members int) error {
 	return nil
 }
 
-// hostLatency is the part of a small message's way that is not the wire: hosts, PCIe, NICs and the switch.
-func (f *Fabric) hostLatency() time.Duration {
+// LeastLatency is the part of a small message's way that is not the wire: hosts, PCIe, NICs and the switch.
+func LeastLatency() time.Duration {
 	c := sim.DefaultCosts()
 	return time.Duration(math.Ceil(c.Post + 2*c.PCIe + c.Switch + c.ToMemory + c.Progress))
 }
@@ -111,7 +127,21 @@ func (f *Fabric) OneWay() time.Duration {
 	if f.Latency > 0 {
 		return f.Latency
 	}
-	return f.hostLatency() + time.Duration(sim.DefaultCosts().Wire)
+	return LeastLatency() + time.Duration(sim.DefaultCosts().Wire)
+}
+
+// PerMessage is the time that each message takes its NIC.
+func (f *Fabric) PerMessage() time.Duration {
+	if f.Message > 0 {
+		return f.Message
+	}
+	return time.Duration(sim.DefaultCosts().Gap)
+}
+
+// Used is the network with nothing left to the simulator, for reports.
+func (f Fabric) Used() Fabric {
+	f.Latency, f.Message = f.OneWay(), f.PerMessage()
+	return f
 }
 
 // complete chooses what a job leaves open. Nothing has to be measured.
@@ -120,7 +150,7 @@ func (f *Fabric) complete(job *Job) (*Job, *Chosen, error) {
 		return job, nil, nil
 	}
 	own := *job
-	n := tune.Network{Rate: job.Rate, Latency: f.OneWay(), Message: time.Duration(f.config(job).Costs.Gap), Uplink: f.Uplink}
+	n := tune.Network{Rate: job.Rate, Latency: f.OneWay(), Message: f.PerMessage(), Uplink: f.Uplink}
 	c, err := own.choosePaced(n)
 	if err != nil {
 		return nil, nil, fmt.Errorf("nothing can be chosen: %w", err)
@@ -135,7 +165,7 @@ func (f *Fabric) config(job *Job) sim.Config {
 	if f.Message > 0 {
 		costs.Gap = float64(f.Message)
 	}
-	costs.Wire = float64(f.OneWay() - f.hostLatency())
+	costs.Wire = float64(f.OneWay() - LeastLatency())
 	return sim.Config{Seed: job.Seed, Racks: max(1, len(f.Racks)), Uplink: f.Uplink, PeerTimeout: job.Timeout, Costs: &costs}
 }
 

@@ -122,6 +122,8 @@ func TestFabricsThatMakeNoSense(t *testing.T) {
 		{Fabric{Slow: []Slow{{12, -1, 0.5}}}, "slow: node 12 makes no sense: there are 0, the root, to 11"},
 		{Fabric{Slow: []Slow{{3, 3, 0.5}}}, "slow: a link from node 3 to itself"},
 		{Fabric{Slow: []Slow{{3, -1, 0}}}, "slow: 0 of the rate"},
+		{Fabric{Slow: []Slow{{3, -1, 0.5}, {4, -1, 0.5}, {3, -1, 0.1}}}, "slow: node 3 twice"},
+		{Fabric{Slow: []Slow{{3, 4, 0.5}, {4, 3, 0.1}}}, "slow: the link between nodes 4 and 3 twice"},
 		{Fabric{Slow: make([]Slow, MaxSlow+1)}, "slow: 65537 of them"},
 	} {
 		j, _ := racked(schedule.Pipeline)

@@ -94,6 +94,21 @@ func TestReport(t *testing.T) {
 	}
 }
 
+// What few cores do for many members is more than one copy, and what many do is the schedule's time.
+func TestReportOfOneHost(t *testing.T) {
+	for cores, want := range map[int]float64{0: 0.017, 1: 0.048, 2: 0.024, 3: 0.017, 64: 0.017} {
+		r := newReport(someJob(4), "shm", ClockHost)
+		r.Cores = cores
+		if r.Shared() != 0 {
+			t.Errorf("%d cores: %v s of no copy", cores, r.Shared())
+		}
+		r.plainCopy(16 * time.Millisecond) // a step takes 1 ms, and 17 are needed
+		if got := r.ideal(); math.Abs(got-want) > 1e-9 {
+			t.Errorf("%d cores: %v s at best, want %v", cores, got, want)
+		}
+	}
+}
+
 // FuzzParseWord: whatever another process says, what is taken from it makes sense.
 func FuzzParseWord(f *testing.F) {
 	for _, w := range []word{{}, {Job: someJob(3), Rank: 2}, {Error: "no", Lane: "tcp"}, {Addresses: []string{"a:1"}, At: 7}, {Job: openJob(3), Rank: 1}, {Choice: &Choice{Block: 7}}} {

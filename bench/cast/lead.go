@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"syscall"
 	"time"
@@ -159,6 +160,9 @@ func (g *leading) openLane() (err error) {
 	}
 	g.report = newReport(g.Job, g.lane, g.clock())
 	g.report.Chosen = chosen
+	if g.local() {
+		g.report.Cores = runtime.NumCPU()
+	}
 	g.report.Hosts = []string{g.host}
 	for _, p := range g.peers {
 		g.report.Hosts = append(g.report.Hosts, p.host)

@@ -97,7 +97,7 @@ func TestLead(t *testing.T) {
 		if err != nil || errors.Join(ended...) != nil {
 			t.Fatal(err, ended)
 		}
-		if report.Provider != "tcp" || report.Clock != ClockHost || report.Copy == nil || len(report.Results) != 3 {
+		if report.Provider != "tcp" || report.Clock != ClockHost || report.Cores == 0 || report.Copy == nil || len(report.Results) != 3 {
 			t.Errorf("%+v", report)
 		}
 		for _, run := range report.Results {

@@ -16,6 +16,7 @@ type Report struct {
 	Blocks     int      `json:"blocks"`
 	Steps      int      `json:"steps"`            // of the algorithm
 	BoundSteps int      `json:"bound_steps"`      // of the best possible
+	Cores      int      `json:"cores,omitempty"`  // that all members share; 0: they are not all on the root's host
 	Chosen     *Chosen  `json:"chosen,omitempty"` // nil: the job left nothing open
 	Copy       *Copy    `json:"copy,omitempty"`
 	Results    []Run    `json:"results"` // with the one that warmed up
@@ -84,7 +85,17 @@ func (r *Report) ideal() float64 {
 	case r.Rate > 0:
 		one = float64(r.Size) * 8 / r.Rate
 	}
-	return one * float64(r.BoundSteps) / float64(r.Blocks)
+	return max(one*float64(r.BoundSteps)/float64(r.Blocks), r.Shared())
+}
+
+// Shared is how long the cores of one host take at least to make a copy for each receiver, in seconds, if one core makes a
+// copy as fast as the plain one; 0 if members do not share them, or nothing was copied.
+func (r *Report) Shared() float64 {
+	receivers := len(r.Members) - 1
+	if r.Cores == 0 || r.Copy == nil {
+		return 0
+	}
+	return r.Copy.Seconds * float64(receivers) / float64(min(r.Cores, receivers))
 }
 
 // plainCopy takes down how long the copy took.

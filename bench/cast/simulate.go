@@ -103,7 +103,7 @@ func (s *simulation) build() (err error) {
 // account says what the simulation has cost, and what has crossed racks in the last run.
 func (s *simulation) account() Simulation {
 	s.memory = max(s.memory, usedMemory())
-	shape := s.shape // of its own: whoever keeps the report must not keep all nodes
+	shape := s.shape.Used() // of its own: whoever keeps the report must not keep all nodes
 	return Simulation{Fabric: &shape, CrossRack: s.crossing.count, Events: s.fabric.Events(),
 		Wall: time.Since(s.began).Seconds(), PeakMemory: s.memory}
 }

@@ -76,5 +76,5 @@ func column(pairs []Pair, of func(Pair) float64) []float64 {
 func Median(values []float64) float64 {
 	sorted := slices.Sorted(slices.Values(values))
 	n := len(sorted)
-	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+	return sorted[(n-1)/2]/2 + sorted[n/2]/2
 }

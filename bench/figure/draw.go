@@ -14,9 +14,10 @@ import (
 // ErrPath is what CheckPath fails with if a file cannot be what is asked for.
 var ErrPath = errors.New("write FILE.svg for a drawing, FILE.html for a page, or a directory for a drawing of each")
 
-// CheckPath says early that Draw will not be able to write.
+// CheckPath says early that Draw will not be able to write. A name that begins with a dash is a flag, or means the standard
+// output elsewhere, and would be a directory here.
 func CheckPath(path string) error {
-	if ext := strings.ToLower(filepath.Ext(path)); path == "" || ext != "" && ext != ".svg" && ext != ".html" && !isDirectory(path) {
+	if ext := strings.ToLower(filepath.Ext(path)); path == "" || strings.HasPrefix(path, "-") || ext != "" && ext != ".svg" && ext != ".html" && !isDirectory(path) {
 		return fmt.Errorf("%q: %w", path, ErrPath)
 	}
 	if dir := filepath.Dir(path); !isDirectory(dir) {

@@ -294,7 +294,7 @@ func TestDraw(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	for path, says := range map[string]string{at("a.png"): "FILE.svg", "": "FILE.svg", at("none/a.svg"): "there is no directory", at("tables.svg"): "tables only"} {
+	for path, says := range map[string]string{at("a.png"): "FILE.svg", "": "FILE.svg", "-": "FILE.svg", at("none/a.svg"): "there is no directory", at("tables.svg"): "tables only"} {
 		if err := Draw(path, "", nil, &Figure{Name: "a"}); err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%q: %v, want %q", path, err, says)
 		}

@@ -136,7 +136,7 @@ func ofVirtual(virtual string) string {
 // after the file, and those that are simulated one of their own.
 func Page(paths []string, records []*Record) (about []string, figures []*Figure) {
 	for i, r := range records {
-		name := strings.TrimSuffix(filepath.Base(paths[i]), filepath.Ext(paths[i]))
+		name := printable.Clean(strings.TrimSuffix(filepath.Base(paths[i]), filepath.Ext(paths[i])), MaxText)
 		lines := r.about()
 		lines[0] = name + ": " + lines[0]
 		about = append(about, lines...)

@@ -11,14 +11,14 @@ import (
 
 // figure4a is the algorithms side by side on a large message.
 func figure4a() Scenario {
-	s := Scenario{Name: "fig4a", Title: "256 MB by each algorithm on Fractus", Section: "5.2, figure 4a",
+	s := Scenario{Name: "fig4a", Title: "256 MiB by each algorithm on Fractus", Section: "5.2, figure 4a",
 		Claim: "sequential and tree do poorly as the group grows; the chain keeps up with the pipeline"}
 	return s.rivals(experiment{size: 256 * mib, stripes: 1}, largeClaims)
 }
 
 // figure4b is the same on a small message.
 func figure4b() Scenario {
-	s := Scenario{Name: "fig4b", Title: "8 MB by each algorithm on Fractus", Section: "5.2, figure 4b",
+	s := Scenario{Name: "fig4b", Title: "8 MiB by each algorithm on Fractus", Section: "5.2, figure 4b",
 		Claim: "the chain falls behind the pipeline where a small message goes to many"}
 	return s.rivals(experiment{size: 8 * mib, stripes: 1}, smallClaims)
 }

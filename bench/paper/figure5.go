@@ -20,7 +20,7 @@ const (
 
 // figure5 is what two members do in each step: the root, and a relayer that is interrupted once.
 func figure5() Scenario {
-	s := Scenario{Name: "fig5", Title: "Each step of 256 MB to 3 receivers, with a pause of 100 µs, on Stampede",
+	s := Scenario{Name: "fig5", Title: "Each step of 256 MiB to 3 receivers, with a pause of 100 µs, on Stampede",
 		Section: "5.2.1, figure 5",
 		Claim:   "a relayer hardly waits; if its host pauses, the root waits a step later; the NICs alone would not"}
 	s.Run = func(ctx context.Context, o Options) (*figure.Figure, error) {
@@ -110,7 +110,8 @@ func usual(list []step) step {
 // stepsOf is the figure.
 func (s Scenario) stepsOf(all []*interruption) *figure.Figure {
 	one, offload := all[0], all[2]
-	f := s.figure("The transfer of table 1. The host of member 3 pauses for 100 µs when its 241st block comes. " +
+	f := s.figure("The transfer of table 1, until all members have the message; table 1 has the time of member 3, which is not always the " +
+		"last. Its host pauses for 100 µs when its 241st block comes. " +
 		"In the paper the root sends a block faster than relayers do, and then waits for them: those NICs slowed down when they " +
 		"sent and received at once, and the simulated ones do not. Of waits the longest is shown.")
 	f.Charts = []plot.Chart{

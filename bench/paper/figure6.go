@@ -9,7 +9,7 @@ import (
 
 // figure6 is the rate of messages by the size of their blocks.
 func figure6() Scenario {
-	s := Scenario{Name: "fig6", Title: "Block sizes for messages of 16 KB to 128 MB on Fractus", Section: "5.2.1, figure 6",
+	s := Scenario{Name: "fig6", Title: "Block sizes for messages of 16 KiB to 128 MiB on Fractus", Section: "5.2.1, figure 6",
 		Claim: "larger blocks are faster, up to a peak; then there are too few of them for a pipeline"}
 	s.Run = func(ctx context.Context, o Options) (*figure.Figure, error) {
 		out, err := o.sweep(ctx, blockSizes(o.Short))

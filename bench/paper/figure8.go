@@ -10,13 +10,15 @@ import (
 
 // figure8 is how the time grows with the number of copies: for the pipeline hardly, for sequential sends in proportion.
 func figure8() Scenario {
-	s := Scenario{Name: "fig8", Title: "256 MB to up to 511 receivers on Sierra", Section: "5.2.2, figure 8",
+	s := Scenario{Name: "fig8", Title: scalingTitle(256 * mib), Section: "5.2.2, figure 8",
 		Claim: "127, 255 and 511 copies cost nearly the same; sequential sends grow in proportion"}
 	s.Run = func(ctx context.Context, o Options) (*figure.Figure, error) {
 		size := uint64(256 * mib)
 		if o.Short {
 			size = 64 * mib
 		}
+		s := s // its title is that of this run
+		s.Title = scalingTitle(size)
 		out, err := o.sweep(ctx, scaling(size))
 		if err != nil {
 			return nil, err
@@ -30,6 +32,10 @@ func figure8() Scenario {
 		return f, nil
 	}
 	return s
+}
+
+func scalingTitle(size uint64) string {
+	return bytes(float64(size)) + " to up to 511 receivers on Sierra"
 }
 
 // scaling is a message to groups of 2 to 512.

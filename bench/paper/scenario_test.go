@@ -62,6 +62,43 @@ func checkLooks(t *testing.T, f *figure.Figure, text string) {
 	}
 }
 
+// The title says the size that the text says, also if that is less than the paper's.
+func TestTitleOfAShortRun(t *testing.T) {
+	s := figure8()
+	f, err := s.Run(t.Context(), Options{Short: true})
+	check(t, err)
+	if want := "64 MiB to up to 511 receivers on Sierra"; f.Title != want || f.Charts[0].Title != want || !strings.HasPrefix(f.Text, "One message of 64 MiB ") {
+		t.Errorf("%q, %q: %s", f.Title, f.Charts[0].Title, f.Text)
+	}
+	if s.Title != "256 MiB to up to 511 receivers on Sierra" {
+		t.Errorf("the experiment is now %q", s.Title)
+	}
+}
+
+// Sizes that are powers of two are not called by the unit of powers of ten: of those only 100 MB is sent.
+func TestTitlesHaveUnits(t *testing.T) {
+	for _, s := range Scenarios() {
+		if rest := strings.ReplaceAll(s.Title, "100 MB", ""); strings.Contains(rest, " MB") || strings.Contains(rest, " KB") {
+			t.Errorf("%s: %s", s.Name, s.Title)
+		}
+	}
+}
+
+// Table 1 has the time of member 3, figure 5 that of all: with two stripes another is the last, which figure 5 has to say.
+func TestTheSameTransferTwice(t *testing.T) {
+	e := stepwise()
+	e.stripes = 2
+	r := run(t, e)
+	if r.at[farthest] == r.last {
+		t.Error("member 3 is the last: figures 5 and table 1 have the same times")
+	}
+	f, err := figure5().Run(t.Context(), Options{})
+	check(t, err)
+	if got := f.Table.Rows[1]; got[0] != "two stripes" || got[1] != micros(r.last) || !strings.Contains(f.Text, "until all members have the message") {
+		t.Errorf("%v, %v at the last: %s", got, r.last, f.Text)
+	}
+}
+
 func TestFind(t *testing.T) {
 	for _, s := range Scenarios() {
 		found, err := Find(s.Name)

@@ -25,7 +25,7 @@ func stepwise() experiment {
 
 // table1 is where the time goes at the member farthest from the root.
 func table1() Scenario {
-	s := Scenario{Name: "table1", Title: "Where the time of 256 MB to 3 receivers goes, on Stampede", Section: "5.2.1, table 1",
+	s := Scenario{Name: "table1", Title: "Where the time of 256 MiB to 3 receivers goes, on Stampede", Section: "5.2.1, table 1",
 		Claim: "99 % of the time blocks are on their way"}
 	s.Run = func(ctx context.Context, o Options) (*figure.Figure, error) {
 		one, two := stepwise(), stepwise()

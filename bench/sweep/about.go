@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/weft-fabric/weft/bench/cast"
+	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/internal/units"
 )
 
@@ -30,11 +31,7 @@ func (p *Plan) special() (lines []string) {
 		add("Each message takes its NIC for %s.", units.Seconds(p.Fabric.Message.Seconds()))
 	}
 	for _, s := range p.Fabric.Slow {
-		what := fmt.Sprintf("Node %d", s.Node)
-		if s.To >= 0 {
-			what = fmt.Sprintf("The link between nodes %d and %d", s.Node, s.To)
-		}
-		add("%s has %s %% of its rate.", what, units.Digits(100*s.Factor))
+		add("%s has %s %% of its rate.", printable.Capital(s.String()), units.Digits(100*s.Factor))
 	}
 	return lines
 }
@@ -42,9 +39,9 @@ func (p *Plan) special() (lines []string) {
 // racks says how many there are, how large, and how narrow what joins them is.
 func (p *Plan) racks() string {
 	all := p.Fabric.Racks
-	text := fmt.Sprintf("%d racks", len(all))
-	if slices.Min(all) == slices.Max(all) {
-		text += fmt.Sprintf(" of %d", all[0])
+	text := fmt.Sprintf("%d racks of %d", len(all), all[0])
+	if slices.Min(all) != slices.Max(all) {
+		text = fmt.Sprintf("%d racks of %d or more", len(all), slices.Min(all))
 	}
 	if p.Fabric.Uplink > 0 {
 		text += fmt.Sprintf(", oversubscribed %s:1: each has %v to the others", ratio(cast.Oversubscribed(all, p.Rate, 1)/p.Fabric.Uplink), units.Rate(p.Fabric.Uplink))
@@ -60,7 +57,7 @@ func ratio(factor float64) string {
 // PaceNote explains the mark of rows whose blocks are paced.
 const PaceNote = PaceMark + " paced: a member sends one block in the time that a link takes for it"
 
-// Praise says which row is the best of its group.
+// Praise says which row is the best of its group. Where there are several groups, that is enough to find it in the table.
 func (p *Plan) Praise(r *Row) string {
 	text := "best"
 	if len(p.Nodes) > 1 {
@@ -69,5 +66,9 @@ func (p *Plan) Praise(r *Row) string {
 	if len(p.Sizes) > 1 {
 		text += fmt.Sprintf(", %v", units.Size(r.Size))
 	}
-	return fmt.Sprintf("%s: %s, blocks of %v: %s, %s × the bound", text, r.name(), units.Size(r.Block), units.Seconds(r.Seconds), times(r.OverBound()))
+	text += fmt.Sprintf(": %s, blocks of %v", r.name(), units.Size(r.Block))
+	if len(p.Nodes)*len(p.Sizes) > 1 {
+		return text
+	}
+	return fmt.Sprintf("%s: %s, %s × the bound", text, units.Seconds(r.Seconds), times(r.OverBound()))
 }

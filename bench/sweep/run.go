@@ -89,10 +89,20 @@ func (p *Plan) members(nodes int) []string {
 	return p.names[:nodes]
 }
 
+// Winners are the best rows that had a rival.
+func Winners(rows []*Row) []*Row {
+	return slices.DeleteFunc(Best(rows), func(b *Row) bool {
+		return !slices.ContainsFunc(rows, func(r *Row) bool { return r != b && b.rivals(r) })
+	})
+}
+
+// rivals reports whether two rows are of the same group and message.
+func (r *Row) rivals(other *Row) bool { return r.Nodes == other.Nodes && r.Size == other.Size }
+
 // Best is the fastest row of each group and message, in the order of the rows.
 func Best(rows []*Row) (best []*Row) {
 	for _, r := range rows {
-		i := slices.IndexFunc(best, func(b *Row) bool { return b.Nodes == r.Nodes && b.Size == r.Size })
+		i := slices.IndexFunc(best, r.rivals)
 		switch {
 		case i < 0:
 			best = append(best, r)

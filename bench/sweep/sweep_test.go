@@ -102,6 +102,18 @@ func TestRows(t *testing.T) {
 	}
 }
 
+// Racks that differ all have the uplink of the smallest, in the simulator and in the cost model.
+func TestRacksThatDiffer(t *testing.T) {
+	p := racked()
+	p.Nodes, p.Sizes, p.Algorithms, p.Auto = []int{8}, []uint64{16 << 20}, []schedule.Algorithm{schedule.Chain}, false
+	p.Fabric.Racks = []int{2, 2, 4}
+	p.Fabric.Uplink = cast.Oversubscribed(p.Fabric.Racks, p.Rate, 8)
+	row := rows(t, p)[0]
+	if p.Fabric.Uplink != 10e9 || row.OverCopy() < 4 || row.OverCopy() > 4.5 || row.Predicted < 0.9*row.Seconds || row.Predicted > 1.1*row.Seconds {
+		t.Errorf("uplinks of %v take %v s, %v copies; %v s was predicted", p.Fabric.Uplink, row.Seconds, row.OverCopy(), row.Predicted)
+	}
+}
+
 // What is said of stripes and credits holds for the choice of an algorithm, too: it is made among what keeps to it, and not
 // before. The bound is what the cost model reaches; by choosing first it was up to 1.6.
 func TestAutoKeepsToWhatWasSaid(t *testing.T) {

@@ -7,12 +7,14 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/bench/figure"
 	"github.com/weft-fabric/weft/bench/multicast"
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 // benchReportOptions are the flags of weft bench report.
@@ -47,12 +49,16 @@ Exit status 0 also if claims do not hold: nothing is measured here.`,
 }
 
 func (o *benchReportOptions) run(cmd *cobra.Command, paths []string) error {
-	records, err := loadRuns(paths)
+	runs, err := statRuns(paths)
 	if err != nil {
 		return err
 	}
-	if err := o.check(); err != nil {
+	if err := o.check(runs); err != nil {
 		return usageError{err}
+	}
+	records, err := loadRuns(paths)
+	if err != nil {
+		return err
 	}
 	about, figures := figure.Page(paths, records)
 	if o.about != "" {
@@ -64,24 +70,36 @@ func (o *benchReportOptions) run(cmd *cobra.Command, paths []string) error {
 	return o.tell(cmd, about, figures)
 }
 
-// loadRuns reads all runs before anything is written, each once.
-func loadRuns(paths []string) (records []*figure.Record, err error) {
+// statRuns looks at all runs before anything is read: each is named once, and none is a pipe that nobody may ever write to.
+func statRuns(paths []string) (runs []os.FileInfo, err error) {
 	if len(paths) == 0 {
 		return nil, usageError{errors.New("which runs? Name the files that they were recorded in: weft bench report FILE.json")}
 	}
-	var seen []os.FileInfo
 	for _, path := range paths {
 		info, err := os.Stat(path)
 		if err != nil {
 			return nil, err
 		}
-		for i, other := range seen {
-			if os.SameFile(info, other) {
-				return nil, usageError{fmt.Errorf("%s and %s are the same file: name each run once", paths[i], path)}
-			}
+		if isPipe(info) && !strings.HasPrefix(path, "/dev/") { // those of a shell have somebody at the other end
+			return nil, usageError{fmt.Errorf("%s is a named pipe: name a file", path)}
 		}
-		seen = append(seen, info)
+		if i := sameAs(info, runs); i >= 0 {
+			return nil, usageError{fmt.Errorf("%s and %s are the same file: name each run once", paths[i], path)}
+		}
+		runs = append(runs, info)
 	}
+	return runs, nil
+}
+
+func isPipe(info os.FileInfo) bool { return info.Mode()&os.ModeNamedPipe != 0 }
+
+// sameAs is the index of a file among others, or -1.
+func sameAs(info os.FileInfo, others []os.FileInfo) int {
+	return slices.IndexFunc(others, func(other os.FileInfo) bool { return os.SameFile(info, other) })
+}
+
+// loadRuns reads all runs before anything is written.
+func loadRuns(paths []string) (records []*figure.Record, err error) {
 	for _, path := range paths {
 		r, err := figure.Load(path)
 		if err != nil {
@@ -94,18 +112,42 @@ func loadRuns(paths []string) (records []*figure.Record, err error) {
 }
 
 // check says what could not be written.
-func (o *benchReportOptions) check() error {
+func (o *benchReportOptions) check(runs []os.FileInfo) error {
+	for what, text := range map[string]string{"--title": o.title, "--about": o.about} {
+		if err := printable.Check(what, text, maxReportText); err != nil {
+			return err
+		}
+	}
 	for _, c := range []struct{ flag, path, ext, what string }{{"--html", o.html, ".html", "page"}, {"--markdown", o.markdown, ".md", "document"}} {
-		switch dir := filepath.Dir(c.path); {
-		case c.path == "":
-		case !strings.EqualFold(filepath.Ext(c.path), c.ext):
-			return fmt.Errorf("%s %s: the name of a %s ends in %s", c.flag, c.path, c.what, c.ext)
-		case !isDirectory(dir):
-			return fmt.Errorf("%s %s: there is no directory %s", c.flag, c.path, dir)
+		if err := checkOutput(c.flag, c.path, c.ext, c.what, runs); err != nil {
+			return err
 		}
 	}
 	if _, err := os.Stat(o.svg); o.svg != "" && err == nil && !isDirectory(o.svg) {
 		return fmt.Errorf("--svg %s is a file: name a directory", o.svg)
+	}
+	return nil
+}
+
+// maxReportText bounds what stands above a page, in bytes.
+const maxReportText = 1000
+
+// checkOutput says why a file cannot be written: it must not be one of the runs, either.
+func checkOutput(flag, path, ext, what string, runs []os.FileInfo) error {
+	if path == "" {
+		return nil
+	}
+	dir := filepath.Dir(path)
+	info, err := os.Stat(path)
+	switch {
+	case !strings.EqualFold(filepath.Ext(path), ext):
+		return fmt.Errorf("%s %s: the name of a %s ends in %s", flag, path, what, ext)
+	case !isDirectory(dir):
+		return fmt.Errorf("%s %s: there is no directory %s", flag, path, dir)
+	case err == nil && sameAs(info, runs) >= 0:
+		return fmt.Errorf("%s %s is one of the runs: name another file", flag, path)
+	case err == nil && isPipe(info):
+		return fmt.Errorf("%s %s is a named pipe: name a file", flag, path)
 	}
 	return nil
 }

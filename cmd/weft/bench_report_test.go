@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/weft-fabric/weft/bench/figure"
@@ -133,5 +135,40 @@ func TestBenchReportRefuses(t *testing.T) {
 		if status != want.status || !strings.Contains(errs, want.says) || strings.Count(errs, "\n") != 1 {
 			t.Errorf("%s: status %d, %q, want %d and %q", args, status, errs, want.status, want.says)
 		}
+	}
+}
+
+// A run is not overwritten by what is written of it, and nothing waits for a pipe that nobody writes to.
+func TestBenchReportSparesRuns(t *testing.T) {
+	run := recorded(t)
+	dir := filepath.Dir(run)
+	link, pipe, out := filepath.Join(dir, "run.html"), filepath.Join(dir, "pipe.json"), filepath.Join(dir, "pipe.html")
+	if err := errors.Join(os.Symlink(run, link), syscall.Mkfifo(pipe, 0o600), syscall.Mkfifo(out, 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{run, "--html", link}, "is one of the runs"},
+		{[]string{pipe}, "pipe.json is a named pipe"},
+		{[]string{run, "--html", out}, "pipe.html is a named pipe"},
+		{[]string{run, "--about", "x\x1b[31m"}, "--about"},
+		{[]string{run, "--title", "x\n"}, "--title"},
+	} {
+		status, _, errs := weft(append([]string{"bench", "report"}, c.args...)...)
+		if status != exitUsage || !strings.Contains(errs, c.want) {
+			t.Errorf("%q: status %d, %s", c.args, status, errs)
+		}
+	}
+	if _, err := figure.Load(run); err != nil {
+		t.Error(err)
+	}
+}
+
+// Names of files do not reach the terminal as they are.
+func TestErrorsArePrintable(t *testing.T) {
+	if _, _, errs := weft("bench", "report", "no\x1b[31m.json"); strings.Contains(errs, "\x1b") || !strings.Contains(errs, "no [31m.json") {
+		t.Errorf("%q", errs)
 	}
 }

@@ -12,6 +12,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/internal/printable"
 )
 
 const (
@@ -41,14 +43,23 @@ func statusOf(ctx context.Context, err error, errs io.Writer) int {
 	case err == nil:
 		return 0
 	case ctx.Err() != nil && !errors.As(err, new(ownError)):
-		fmt.Fprintf(errs, "weft: %s\n", interruption(err))
+		fmt.Fprintf(errs, "weft: %s\n", shown(interruption(err)))
 		return exitSignal + int(signalOf(ctx))
 	case errors.As(err, &wrong):
-		fmt.Fprintf(errs, "weft: %v\n", err)
+		fmt.Fprintf(errs, "weft: %s\n", shown(err.Error()))
 		return exitUsage
 	}
-	fmt.Fprintf(errs, "weft: %v\n", err)
+	fmt.Fprintf(errs, "weft: %s\n", shown(err.Error()))
 	return exitFailed
+}
+
+// shown is an error fit for a terminal: names of files and what peers said may hold anything.
+func shown(text string) string {
+	lines := strings.Split(text, "\n")
+	for i, line := range lines {
+		lines[i] = printable.Clean(line, len(line))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // usageError is an error of the command line, not of the work.

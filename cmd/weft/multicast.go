@@ -40,8 +40,8 @@ Efficiency is the best possible time over the measured one. The best schedule
 takes k + ⌈log₂ n⌉ − 1 steps for k blocks to n members, and a step takes as long
 as a block of one plain copy: to member 1 alone, the fastest of up to three that
 are timed first, or over links of --rate, which limits nothing by itself. On one
-host all members share its cores and memory, and a copy for each is more work
-than one.
+host all members share its cores, and the best is also not below a plain copy
+for each receiver, by all cores at once; no time is expected there.
 
 What is not said of --algorithm auto, --block, --stripes and --credits is chosen
 by a cost model: the root and member 1 measure the latency, the cost of a block

@@ -163,7 +163,7 @@ func (o *multicastOptions) fillJob(cmd *cobra.Command, s *multicastSettings) (er
 // notZero refuses a zero that was written: it looks like a number, and would mean that nothing was said.
 func notZero(cmd *cobra.Command, otherwise string, flags ...string) error {
 	for _, name := range flags {
-		if f := cmd.Flags().Lookup(name); f.Changed && f.Value.String() == "0" {
+		if f := cmd.Flags().Lookup(name); f.Changed && strings.TrimSuffix(f.Value.String(), "s") == "0" { // a time is 0s
 			return fmt.Errorf("--%s: 0 makes no sense: leave it out, and %s", name, otherwise)
 		}
 	}

@@ -82,7 +82,10 @@ func (c *castShow) chosen(why *cast.Chosen) {
 	if l.Took > 0 {
 		c.printf(", measured in %s", seconds(l.Took))
 	}
-	c.printf("\nexpected time: %s\n", seconds(why.Predicted))
+	c.printf("\n")
+	if !l.Local { // the model knows links, and not how members of one host take its cores from each other
+		c.printf("expected time: %s\n", seconds(why.Predicted))
+	}
 }
 
 // clockWords are the clocks, for people.
@@ -103,6 +106,9 @@ func over(r *cast.Report) string {
 // copied shows the copy that runs are compared with.
 func (c *castShow) copied(r *cast.Report) {
 	c.printf("one copy, to member 1 alone, at best: %s, %s\n", seconds(r.Copy.Seconds), bytesPerSecond(r.Copy.Rate))
+	if r.Shared() > r.Copy.Seconds {
+		c.printf("%d of them, by the %s that all members share, at best: %s\n", len(r.Members)-1, counted(r.Cores, "core"), seconds(r.Shared()))
+	}
 }
 
 // row shows one run.

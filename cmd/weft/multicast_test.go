@@ -173,6 +173,26 @@ func TestMulticastTable(t *testing.T) {
 	narrow(t, out)
 }
 
+// On one host, whose cores the cost model does not know, no time is expected; what the cores can do at best is said.
+func TestMulticastSharesCores(t *testing.T) {
+	var out strings.Builder
+	c := &castShow{out: &out, progress: newProgress(&out, true, func(time.Duration) string { return "" })}
+	links := cast.Links{Rate: 1e9, Local: true}
+	c.chosen(&cast.Chosen{Links: links, Predicted: 1})
+	r := &cast.Report{Job: cast.Job{Members: make([]string, 8)}, Cores: 2, Copy: &cast.Copy{Seconds: 0.02, Rate: 1e9}}
+	c.copied(r)
+	if got := out.String(); strings.Contains(got, "expected") || !strings.Contains(got, "\n7 of them, by the 2 cores that all members share, at best: 70.0 ms\n") {
+		t.Error(got)
+	}
+	out.Reset()
+	links.Local, r.Cores = false, 64
+	c.chosen(&cast.Chosen{Links: links, Predicted: 1})
+	c.copied(r)
+	if got := out.String(); !strings.Contains(got, "\nexpected time: 1.00 s\n") || strings.Contains(got, "share") {
+		t.Error(got)
+	}
+}
+
 // A member that does not come is named, when the time is up.
 func TestMulticastMissing(t *testing.T) {
 	status, _, errs := weft(strings.Fields("multicast --members unix:@weft-nobody,unix:@weft-none --timeout 1s --quiet")...)

@@ -48,9 +48,9 @@ said for an algorithm the model chooses the best for it. In lists, 2..512 stands
 for 2, 4, 8 and so on.
 
 Racks have a link to the others whose rate --oversubscribe says: all its nodes'
-rates together, divided by that. --slow 3@50% leaves node 3 half its rate,
---slow 0-1@50% the link between two; node 0 is the root. The cost model counts on
-links that are not slow.`,
+rates together, divided by that. If racks differ, all have that of the smallest.
+--slow 3@50% leaves node 3 half its rate, --slow 0-1@50% the link between two;
+node 0 is the root. The cost model counts on links that are not slow.`,
 		Example: `  weft sim multicast --nodes 512 --size 256MB --rate 40gbit
   weft sim multicast --nodes 2..512 --algorithm pipeline,chain --plot scale.svg
   weft sim multicast --racks 8x8 --oversubscribe 4 --blocks 1MiB --size 256MiB
@@ -69,7 +69,7 @@ func (o *simMulticastOptions) addFlags(cmd *cobra.Command) {
 	f.StringSliceVar(&o.algorithms, "algorithm", []string{"all"}, "`LIST`: all, auto, "+strings.Join(algorithmNames(), ", "))
 	f.StringVar(&o.rate, "rate", "100gbit", "`RATE` of each node's link, each way: 40gbit")
 	f.StringVar(&o.racks, "racks", "", "`RACKS` and their nodes: 8x64, or 4,4,8")
-	f.Float64Var(&o.oversubscribe, "oversubscribe", 0, "`N`: a rack's nodes together have N times the rate of its uplink (it is never a bottleneck)")
+	f.Float64Var(&o.oversubscribe, "oversubscribe", 0, "`N`: the nodes of a rack, the smallest, together have N times the rate of its uplink (it is never a bottleneck)")
 	f.StringSliceVar(&o.slow, "slow", nil, "`LIST` of nodes and links that are slow: 3@50%,0-1@10%")
 	f.DurationVar(&o.message, "message", 0, "`TIME` that each message takes its NIC, beside its bytes: 5us (7ns)")
 	f.DurationVar(&o.latency, "latency", 0, "`TIME` of a small message from one host to another: 3us (1.135us)")
@@ -77,7 +77,7 @@ func (o *simMulticastOptions) addFlags(cmd *cobra.Command) {
 	f.IntVar(&o.credits, "credits", 0, "`N` receives posted ahead (by the model)")
 	f.BoolVar(&o.offload, "offload", false, "have NICs relay by themselves")
 	f.Uint64Var(&o.seed, "seed", 0, "`N` that contents and chance depend on")
-	f.StringVar(&o.plot, "plot", "", "draw it, to `FILE`.svg or FILE.html")
+	f.StringVar(&o.plot, "plot", "", "draw it, to `FILE`.svg or FILE.html, or into a directory")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object")
 	f.BoolVarP(&o.mute, "quiet", "q", false, "no progress line, no word of files that were written")
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "steps, events, real time, memory; in JSON when each node was done")

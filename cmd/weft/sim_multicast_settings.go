@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -23,7 +25,7 @@ func (o *simMulticastOptions) plan(cmd *cobra.Command) (*sweep.Plan, error) {
 		return nil, fmt.Errorf("--rate: %w", err)
 	}
 	p.Rate = float64(rate)
-	if err := notZero(cmd, "it is chosen", "stripes", "credits"); err != nil {
+	if err := o.checkZeros(cmd); err != nil {
 		return nil, err
 	}
 	for _, fill := range []func(*cobra.Command, *sweep.Plan) error{o.fillNodes, o.fillSizes, o.fillAlgorithms, o.fillSlow} {
@@ -32,6 +34,14 @@ func (o *simMulticastOptions) plan(cmd *cobra.Command) (*sweep.Plan, error) {
 		}
 	}
 	return p, nil
+}
+
+// checkZeros refuses zeros that would mean that nothing was said.
+func (o *simMulticastOptions) checkZeros(cmd *cobra.Command) error {
+	usual := cast.Fabric{}
+	return cmp.Or(notZero(cmd, "it is chosen", "stripes", "credits"),
+		notZero(cmd, fmt.Sprintf("it is %v", usual.PerMessage()), "message"),
+		notZero(cmd, fmt.Sprintf("it is %v; the least is %v, which the hosts take", usual.OneWay(), cast.LeastLatency()), "latency"))
 }
 
 // fillNodes reads how many nodes there are, and where.
@@ -136,6 +146,9 @@ func (o *simMulticastOptions) fillAlgorithms(_ *cobra.Command, p *sweep.Plan) er
 			}
 			p.Algorithms = append(p.Algorithms, algorithm)
 		}
+	}
+	if len(o.algorithms) == 0 {
+		return errors.New("--algorithm: which? Name one or more, all, or auto")
 	}
 	slices.Sort(p.Algorithms)
 	p.Algorithms = slices.Compact(p.Algorithms)

@@ -109,7 +109,7 @@ func (s *sweepShow) finish(failed error) error {
 	if len(s.rows) > 0 {
 		s.printf("\n")
 	}
-	for _, r := range sweep.Best(s.rows) {
+	for _, r := range sweep.Winners(s.rows) {
 		s.printf("%s\n", s.plan.Praise(r))
 	}
 	s.notes()
@@ -135,7 +135,7 @@ func (s *sweepShow) notes() {
 
 func (s *sweepShow) object(failed error) error {
 	p := s.plan
-	r := sweepReport{Version: version, Rate: p.Rate, Fabric: p.Fabric, Offload: p.Offload, Seed: p.Seed, Results: []*sweep.Row{}, Best: []int{}, Omitted: s.omitted}
+	r := sweepReport{Version: version, Rate: p.Rate, Fabric: p.Fabric.Used(), Offload: p.Offload, Seed: p.Seed, Results: []*sweep.Row{}, Best: []int{}, Omitted: s.omitted}
 	for _, row := range s.rows {
 		if !s.verbose {
 			row.Members = nil

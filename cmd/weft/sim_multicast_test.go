@@ -61,7 +61,7 @@ func TestSimMulticastUsage(t *testing.T) {
 		{"--size 1TB --blocks 64KiB", "are 961303770 transfers, which makes no sense: at most 134217728; take larger blocks"},
 		{"--algorithm magic", `no algorithm "magic": there are pipeline, circulant`},
 		{"--algorithm rack-chain", "--algorithm rack-chain needs --racks"},
-		{"--algorithm=", "algorithms: none at all"},
+		{"--algorithm=", "--algorithm: which? Name one or more, all, or auto"},
 		{"--stripes 0", "--stripes: 0 makes no sense: leave it out, and it is chosen"},
 		{"--credits 0", "--credits: 0 makes no sense: leave it out, and it is chosen"},
 		{"--stripes 100", "stripes: 100"},
@@ -70,6 +70,11 @@ func TestSimMulticastUsage(t *testing.T) {
 		{"--message -5us", "message: -5µs makes no sense"},
 		{"--message 1h", "message: 1h0m0s makes no sense"},
 		{"--latency 1ns", "latency: 1ns makes no sense: it is from 861ns, which the hosts take, up to 1s"},
+		{"--latency 0", "--latency: 0 makes no sense: leave it out, and it is 1.135µs; the least is 861ns, which the hosts take"},
+		{"--message 0s", "--message: 0 makes no sense: leave it out, and it is 7ns"},
+		{"--slow 3@50%,3@10%", "slow: node 3 twice makes no sense: say once what is left of its rate"},
+		{"--plot -", `--plot "-": write FILE.svg`},
+		{"--plot -q", `--plot "-q": write FILE.svg`},
 		{"--plot=", `--plot "": write FILE.svg`},
 		{"--plot x.png", `--plot "x.png": write FILE.svg`},
 		{"--plot /nowhere/x.svg", "there is no directory /nowhere"},
@@ -88,16 +93,17 @@ func TestSimMulticast(t *testing.T) {
 	for _, c := range []struct{ args, says string }{
 		{"--nodes 8 --size 1MB", "1 MB to 8 nodes, links of 100 Gbit/s; 1.14 µs from host to host.\nOne copy on one link takes 80.0 µs."},
 		{"--nodes 8 --size 1MB", "\nsequential "},
-		{"--nodes 2..8 --size 1MB --algorithm pipeline", "\nbest for 8 nodes: pipeline, blocks of "},
-		{"--nodes 8 --size 1MB,2MB --algorithm auto", "\nbest, 2 MB: auto "},
+		{"--nodes 2..8 --size 1MB --algorithm pipeline,tree", "\nbest for 8 nodes: pipeline, blocks of 12 KiB\n"},
+		{"--nodes 8 --size 1MB,2MB --algorithm auto,tree", "\nbest, 2 MB: auto "},
 		{"--nodes 8 --size 1MB --blocks 64KiB,128KiB --algorithm chain,chain", "\nchain      128 KiB "},
 		{"--nodes 8 --size 1MB --algorithm auto,all -v", " at best "},
 		{"--racks 2x4 --size 1MB --oversubscribe 4 --algorithm all,auto", "2 racks of 4, oversubscribed 4:1: each has 100 Gbit/s to the others.\n"},
+		{"--racks 4,4,8 --size 1MB --oversubscribe 8", "3 racks of 4 or more, oversubscribed 8:1: each has 50 Gbit/s to the others.\n"},
 		{"--racks 1x4 --size 1MB --algorithm all", "\nThose for racks are left out: they need two racks, and two nodes in one of them.\n"},
 		{"--racks 4x1 --size 1MB --algorithm all,auto", "\nThose for racks are left out"},
-		{"--nodes 8 --size 16MB --algorithm pipeline -v", "/3~ "},
-		{"--nodes 8 --size 16MB --algorithm pipeline -v", "\n  a pace of "},
-		{"--nodes 8 --size 16MB --algorithm pipeline", "\n~ paced: a member sends one block in the time that a link takes for it\n"},
+		{"--nodes 8 --size 16MB --algorithm pipeline,tree -v", "/3~ "},
+		{"--nodes 8 --size 16MB --algorithm pipeline,tree -v", "\n  a pace of "},
+		{"--nodes 8 --size 16MB --algorithm pipeline,tree", "\n~ paced: a member sends one block in the time that a link takes for it\n"},
 		{"--racks 4,2,2 --size 1MB,2MB --blocks 100kB --algorithm all,auto", "rack-stripes"},
 		{"--nodes 8 --size 1MB --slow 3@50%,0-1@10% --message 5us --latency 3us --offload --seed 7", "The link between nodes 0 and 1 has 10.0 % of its rate."},
 		{"--nodes 8 --size 1MB --slow 3@50% --slow 4@50%", "Node 4 has 50.0 % of its rate."},
@@ -108,6 +114,14 @@ func TestSimMulticast(t *testing.T) {
 			t.Errorf("%s: status %d; want %q\n%s%s", c.args, status, c.says, out, errs)
 		}
 		narrow(t, out)
+	}
+}
+
+// What has no rival is not called the best.
+func TestSimMulticastWithoutRivals(t *testing.T) {
+	status, out, errs := weft(strings.Fields("sim multicast --quiet --nodes 2..8 --size 1MB --algorithm pipeline")...)
+	if status != 0 || errs != "" || strings.Contains(out, "best") {
+		t.Errorf("status %d, %s%s", status, out, errs)
 	}
 }
 
@@ -130,7 +144,7 @@ func TestSimMulticastSpeaksJSON(t *testing.T) {
 	}
 	sameShape(t, out, "sim_multicast.json")
 	var r sweepReport
-	if err := json.Unmarshal([]byte(out), &r); err != nil || len(r.Results) != 2 || len(r.Best) != 1 || r.Results[0].CrossRack != r.Results[0].Blocks {
+	if err := json.Unmarshal([]byte(out), &r); err != nil || len(r.Results) != 2 || len(r.Best) != 1 || r.Fabric.Latency != 1135 || r.Fabric.Message != 7 || r.Results[0].CrossRack != r.Results[0].Blocks {
 		t.Errorf("%v: %+v", err, r)
 	}
 }

@@ -109,7 +109,7 @@ func wrote(errs io.Writer, mute bool, path string) error {
 	if mute {
 		return nil
 	}
-	_, err := fmt.Fprintf(errs, "weft: wrote %s\n", path)
+	_, err := fmt.Fprintf(errs, "weft: wrote %s\n", printable.Clean(path, len(path)))
 	return err
 }
 

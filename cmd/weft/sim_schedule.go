@@ -51,7 +51,7 @@ counted, for every algorithm.`,
 	f.StringVar(&o.algorithm, "algorithm", "pipeline", "`NAMES`, or all: "+strings.Join(algorithmNames(), ", "))
 	f.StringVar(&o.racks, "racks", "", "`LIST` of how many members each rack has: 4,4,8, or 2x4")
 	f.IntVar(&o.stripes, "stripes", 0, "`N` schedules that take turns, block by block (1)")
-	f.StringVar(&o.plot, "plot", "", "draw it to `FILE`.svg or .html")
+	f.StringVar(&o.plot, "plot", "", "draw it, to `FILE`.svg or FILE.html, or each into a directory")
 	f.BoolVar(&o.asJSON, "json", false, "print one JSON object")
 	f.BoolVarP(&o.mute, "quiet", "q", false, "no word of files that were written")
 	// It fails only for a flag that does not exist.
@@ -140,6 +140,8 @@ func (o *scheduleOptions) checkSizes() error {
 		return fmt.Errorf("--nodes %d: 2 to %d can be shown", o.nodes, maxShownMembers)
 	case o.blocks < 1:
 		return fmt.Errorf("--blocks %d: a message has 1 block at least", o.blocks)
+	case o.stripes > o.blocks:
+		return fmt.Errorf("--stripes %d: %s cannot go by more schedules than there are blocks", o.stripes, counted(o.blocks, "block"))
 	case o.blocks > maxShownSends/(o.nodes-1):
 		return fmt.Errorf("--blocks %d to %d members are more than %d transfers, too many to look at: up to --blocks %d can be shown",
 			o.blocks, o.nodes, maxShownSends, maxShownSends/(o.nodes-1))
