@@ -93,20 +93,20 @@ func TestKeepsLimits(t *testing.T) {
 }
 
 // Stripes and credits that were said are kept, by every algorithm, and the rest is the best that goes with them: no other
-// algorithm is predicted to be faster with the same. Where nobody can keep a pace there is none.
+// algorithm is predicted to be faster with the same. NICs that relay have no pace.
 func TestKeepsWhatWasSaid(t *testing.T) {
 	g := Group{Members: 6, Size: 1 << 20, Racks: []int{7, 7, 7, 9, 9, 9}}
 	for _, said := range [][2]int{{0, 1}, {0, 7}, {1, 0}, {3, 0}, {3, 2}, {5, 9}} {
-		for _, unpaced := range []bool{false, true} {
+		for _, offload := range []bool{false, true} {
 			n := fast
-			n.Stripes, n.Credits, n.Unpaced = said[0], said[1], unpaced
+			n.Stripes, n.Credits, n.Offload = said[0], said[1], offload
 			auto, err := Choose(g, n)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, a := range schedule.Algorithms() {
 				c, err := Choose(g, n, a)
-				if err != nil || said[0] != 0 && c.Stripes != said[0] || said[1] != 0 && c.Credits != said[1] || unpaced && c.Pace != 0 {
+				if err != nil || said[0] != 0 && c.Stripes != said[0] || said[1] != 0 && c.Credits != said[1] || offload && c.Pace != 0 {
 					t.Errorf("%v: %+v, %v", said, c, err)
 				}
 				if c.Predicted < auto.Predicted {

@@ -1,0 +1,54 @@
+package tune
+
+import (
+	"math/bits"
+
+	"github.com/weft-fabric/weft/rdmc/schedule"
+)
+
+// caution is how many times as long as the game the simulator takes.
+func (l link) caution(c Choice, members, k int) float64 {
+	switch {
+	case c.Pace > 0:
+		return l.drift(c, members, k)
+	case l.offload && c.Algorithm == schedule.Pipeline && members > 4 && !doubled(members):
+		return crooked
+	}
+	return 1
+}
+
+// crooked is what a pipeline that NICs relay takes longer in a group that is no power of two, where some pass on two streams
+// in turns: a NIC waits for the block whose turn it is, while the other one is here. Members of a circulant all do the same.
+const crooked = 1.12
+
+// doubled reports whether a group is one member, doubled some times.
+func doubled(members int) bool { return bits.OnesCount(uint(members)) == 1 }
+
+// drift is what stripes take longer. Blocks that come from several members at once share the link, and all of them arrive late;
+// in the game the first of them is in time. That is 8 % once each stripe has had so many turns that they have drifted apart,
+// and 2 % before. Where messages keep the NIC as long as their bytes the link they wait for each other too; with more stripes
+// there is more else to do meanwhile. And it is more if stripes stay together.
+func (l link) drift(c Choice, members, k int) float64 {
+	const drifting = 20 // turns after which stripes are half as far apart as they will be
+	stripes := float64(c.Stripes)
+	turns, load := float64(k)/stripes, min(1, 2*l.gap/(float64(c.Block)*l.byteTime))
+	return 1.02 + max(0.06+0.3*load*load/stripes, l.meeting(c, members)-0.02)*turns/(turns+drifting)
+}
+
+// meeting is what it costs if two blocks share a link in every turn, as often as that happens: each takes the time of two and
+// the latency, with the credit for the next one, which is too late for its turn if there are few stripes.
+func (l link) meeting(c Choice, members int) float64 {
+	turn, wire := float64(c.Stripes)*l.busy(c), float64(c.Block)*l.byteTime
+	trip := l.hop(float64(c.Block)) + l.word()
+	return risk(c, members, 1-trip/turn) * max(0, (wire+trip)/max(turn, trip)-1)
+}
+
+// risk is how likely two stripes meet and stay together. In a pipeline of 8 or 16 members they always do: all its members send
+// and receive in the same steps, and what is late makes everybody late alike. In large groups it is a matter of luck, with which
+// nobody should reckon. In others it takes a turn that leaves little slack, the less the smaller the group is.
+func risk(c Choice, members int, slack float64) float64 {
+	if members > 16 || c.Algorithm == schedule.Pipeline && members >= 8 && doubled(members) {
+		return 1
+	}
+	return min(1, max(0, 1.5-20*slack/rounds(members)))
+}
