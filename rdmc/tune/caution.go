@@ -25,30 +25,39 @@ const crooked = 1.12
 func doubled(members int) bool { return bits.OnesCount(uint(members)) == 1 }
 
 // drift is what stripes take longer. Blocks that come from several members at once share the link, and all of them arrive late;
-// in the game the first of them is in time. That is 8 % once each stripe has had so many turns that they have drifted apart,
-// and 2 % before. Where messages keep the NIC as long as their bytes the link they wait for each other too; with more stripes
-// there is more else to do meanwhile. And it is more if stripes stay together.
+// in the game the first of them is in time. That is up to 8 % once each stripe has had so many turns that they have drifted
+// apart, as far as their slack lets them, and 2 % before. Where messages keep the NIC as long as their bytes the link they wait
+// for each other too; with more stripes there is more else to do meanwhile. And it is more if stripes stay together.
 func (l link) drift(c Choice, members, k int) float64 {
 	const drifting = 20 // turns after which stripes are half as far apart as they will be
 	stripes := float64(c.Stripes)
 	turns, load := float64(k)/stripes, min(1, 2*l.gap/(float64(c.Block)*l.byteTime))
-	return 1.02 + max(0.06+0.3*load*load/stripes, l.meeting(c, members)-0.02)*turns/(turns+drifting)
+	apart := min(0.06, max(0, 0.15*l.slack(c))) + 0.3*load*load/stripes
+	return 1.02 + max(apart, l.meeting(c, members)-0.02)*turns/(turns+drifting)
 }
+
+// slack is the part of a stripe's turn in which neither its block nor the credit for the next one is under way.
+func (l link) slack(c Choice) float64 { return 1 - l.trip(c)/l.turn(c) }
+
+// turn is how long all stripes take for a block each.
+func (l link) turn(c Choice) float64 { return float64(c.Stripes) * l.busy(c) }
+
+// trip is how long a block and the credit for the next one take.
+func (l link) trip(c Choice) float64 { return l.hop(float64(c.Block)) + l.word() }
 
 // meeting is what it costs if two blocks share a link in every turn, as often as that happens: each takes the time of two and
 // the latency, with the credit for the next one, which is too late for its turn if there are few stripes.
 func (l link) meeting(c Choice, members int) float64 {
-	turn, wire := float64(c.Stripes)*l.busy(c), float64(c.Block)*l.byteTime
-	trip := l.hop(float64(c.Block)) + l.word()
-	return risk(c, members, 1-trip/turn) * max(0, (wire+trip)/max(turn, trip)-1)
+	shared := float64(c.Block)*l.byteTime + l.trip(c)
+	return l.risk(c, members) * max(0, shared/max(l.turn(c), l.trip(c))-1)
 }
 
 // risk is how likely two stripes meet and stay together. In a pipeline of 8 or 16 members they always do: all its members send
 // and receive in the same steps, and what is late makes everybody late alike. In large groups it is a matter of luck, with which
 // nobody should reckon. In others it takes a turn that leaves little slack, the less the smaller the group is.
-func risk(c Choice, members int, slack float64) float64 {
+func (l link) risk(c Choice, members int) float64 {
 	if members > 16 || c.Algorithm == schedule.Pipeline && members >= 8 && doubled(members) {
 		return 1
 	}
-	return min(1, max(0, 1.5-20*slack/rounds(members)))
+	return min(1, max(0, 1.5-20*l.slack(c)/rounds(members)))
 }
