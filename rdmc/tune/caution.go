@@ -9,10 +9,12 @@ import (
 // caution is how many times as long as the game the simulator takes.
 func (l link) caution(c Choice, members, k int) float64 {
 	switch {
-	case c.Pace > 0:
-		return l.drift(c, members, k)
 	case l.offload && c.Algorithm == schedule.Pipeline && members > 4 && !doubled(members):
 		return crooked
+	case c.Pace > 0:
+		return l.drift(c, members, k)
+	case !l.offload && doubles(c.Algorithm) && c.Stripes == 1 && c.Credits > 1 && k > 2 && l.slips(members):
+		return slipping
 	}
 	return 1
 }
@@ -20,6 +22,14 @@ func (l link) caution(c Choice, members, k int) float64 {
 // crooked is what a pipeline that NICs relay takes longer in a group that is no power of two, where some pass on two streams
 // in turns: a NIC waits for the block whose turn it is, while the other one is here. Members of a circulant all do the same.
 const crooked = 1.12
+
+// slipping is what one stripe takes longer if some members are a step ahead of others, as more credits than one let them be:
+// two blocks then share a link, which is idle in the next step.
+const slipping = 1.4
+
+// slips reports whether members do not keep step: where they have different parts, and where a block waits longer behind a
+// credit than that is under way.
+func (l link) slips(members int) bool { return members > 2 && (!doubled(members) || l.gap > l.net) }
 
 // doubled reports whether a group is one member, doubled some times.
 func doubled(members int) bool { return bits.OnesCount(uint(members)) == 1 }
