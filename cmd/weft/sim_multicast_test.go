@@ -95,7 +95,7 @@ func TestSimMulticast(t *testing.T) {
 		{"--racks 2x4 --size 1MB --oversubscribe 4 --algorithm all,auto", "2 racks of 4, oversubscribed 4:1: each has 100 Gbit/s to the others.\n"},
 		{"--racks 1x4 --size 1MB --algorithm all", "\nThose for racks are left out: they need two racks, and two nodes in one of them.\n"},
 		{"--racks 4x1 --size 1MB --algorithm all,auto", "\nThose for racks are left out"},
-		{"--nodes 8 --size 16MB --algorithm pipeline -v", "/3~ "},
+		{"--nodes 8 --size 16MB --algorithm pipeline -v", "/4~ "},
 		{"--nodes 8 --size 16MB --algorithm pipeline -v", "\n  a pace of "},
 		{"--nodes 8 --size 16MB --algorithm pipeline", "\n~ paced: a member sends one block in the time that a link takes for it\n"},
 		{"--racks 4,2,2 --size 1MB,2MB --blocks 100kB --algorithm all,auto", "rack-stripes"},
