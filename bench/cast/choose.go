@@ -58,6 +58,7 @@ const good = 1.02
 // choose finds the best choice for what a job leaves open, by the cost model of package tune: of the good ones the first of
 // those with the largest blocks.
 func (j *Job) choose(n tune.Network) (tune.Choice, error) {
+	n.Offload = j.Offload
 	all := j.candidates(n.MaxBlock)
 	for i := range all {
 		all[i].Predicted = tune.Predict(j.tuned(), n, all[i])

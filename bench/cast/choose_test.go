@@ -9,6 +9,7 @@ import (
 	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/connect/mesh"
 	"github.com/weft-fabric/weft/rdmc/schedule"
+	"github.com/weft-fabric/weft/rdmc/tune"
 )
 
 // openJob is a job that leaves everything open.
@@ -79,6 +80,18 @@ func TestSimulationChooses(t *testing.T) {
 		}
 		if report.Chosen == nil || report.Chosen.Links.Took != 0 || report.Block == 0 || !report.Results[0].Verified {
 			t.Errorf("%+v", report)
+		}
+	}
+}
+
+// Where NICs relay by themselves a pipeline is chosen for groups that are a power of two only.
+func TestRelayedChooses(t *testing.T) {
+	for members, want := range map[int]schedule.Algorithm{12: schedule.Circulant, 16: schedule.Pipeline} {
+		job := openJob(members)
+		job.Size, job.Offload = 100e6, true
+		c, err := job.choose(tune.Network{Rate: 100e9, Latency: 1135, Message: 7})
+		if err != nil || c.Algorithm != want {
+			t.Errorf("%d members: %+v, %v; want %v", members, c, err, want)
 		}
 	}
 }

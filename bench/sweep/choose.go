@@ -21,7 +21,7 @@ const (
 // themselves know no pace, and have credits for a long chain.
 func (p *Plan) choose(nodes int, size uint64, block int, among ...schedule.Algorithm) (tune.Choice, error) {
 	network := tune.Network{Rate: p.Rate, Latency: p.Fabric.OneWay(), Message: p.Fabric.Message, Uplink: p.Fabric.Uplink,
-		MinBlock: block, MaxBlock: block, Stripes: p.Stripes, Credits: p.Credits, Unpaced: p.Offload}
+		MinBlock: block, MaxBlock: block, Stripes: p.Stripes, Credits: p.Credits, Offload: p.Offload}
 	if block == 0 {
 		network.MinBlock = leastBlock(nodes, size, among)
 	}

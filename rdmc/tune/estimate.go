@@ -56,23 +56,6 @@ func least(g Group, n Network, c Choice) float64 {
 	return (k + rounds - 1) * turn
 }
 
-// caution is what stripes take beyond the game, as the simulator has it. Blocks that come from several members at once share
-// the link, and all of them arrive late; in the game the first of them is in time. That is 8 % once each stripe has had so
-// many turns that they have drifted apart, and 2 % before. Where messages keep the NIC as long as their bytes the link they
-// wait for each other too; with more stripes there is more else to do meanwhile. And if a stripe's turn comes just when its
-// credit does, what is late makes others late, which in large groups often adds up.
-func (l link) caution(c Choice, members, k int) float64 {
-	if c.Pace == 0 {
-		return 1
-	}
-	const drifting = 20 // turns after which stripes are half as far apart as they will be
-	bytes, stripes := float64(c.Block), float64(c.Stripes)
-	turns, load := float64(k)/stripes, min(1, 2*l.gap/(bytes*l.byteTime))
-	slack := 1 - (l.hop(bytes)+l.word())/(stripes*l.busy(c)) // of a stripe's turn
-	late := min(1, max(0, 1.5-5*slack)) * max(0, rounds(members)-5)
-	return 1.02 + (0.06+0.3*load*load/stripes+0.05*late)*turns/(turns+drifting)
-}
-
 // crossing is how long the blocks take that pass between racks: one for each other rack if the algorithm knows racks, or
 // the members of a rack are neighbours in a chain; else those of most members.
 func (l link) crossing(g Group, c Choice, k int) float64 {

@@ -11,6 +11,7 @@ type link struct {
 	fetch    float64 // the same again, for what has bytes to be read
 	net      float64 // from NIC to NIC
 	after    float64 // from there until the host sees it
+	offload  bool    // NICs relay by themselves
 }
 
 // hostTime is how much of the latency hosts and their NICs take, unless that is more than two thirds: Breaking Band (table
@@ -23,7 +24,8 @@ const farther = 2.1
 func (n Network) link() link {
 	latency := float64(n.Latency)
 	host := min(float64(hostTime), latency*2/3)
-	l := link{byteTime: 8e9 / n.Rate, gap: float64(n.Message), before: host * 5 / 12, fetch: host / 3, net: latency - host, after: host * 7 / 12}
+	l := link{byteTime: 8e9 / n.Rate, gap: float64(n.Message), before: host * 5 / 12, fetch: host / 3, net: latency - host, after: host * 7 / 12,
+		offload: n.Offload}
 	if n.Uplink > 0 {
 		l.upTime = 8e9 / n.Uplink
 	}

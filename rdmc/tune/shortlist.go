@@ -74,7 +74,7 @@ func ways(a schedule.Algorithm, block int, g Group, n Network) (all []Choice) {
 	for _, stripes := range orElse(n.Stripes, stripesOf(a, k, g)) {
 		for _, credits := range orElse(n.Credits, creditsOf(a, k, stripes, n)) {
 			c := Choice{Algorithm: a, Block: block, Stripes: stripes, Credits: credits}
-			if takesTurns(a, k, stripes) && !n.Unpaced {
+			if takesTurns(a, k, stripes) && !n.Offload {
 				c.Pace = time.Duration(float64(block) * 8e9 / n.Rate)
 			}
 			all = append(all, c)
@@ -116,7 +116,7 @@ func creditsOf(a schedule.Algorithm, k, stripes int, n Network) []int {
 	switch {
 	case a == schedule.RackStripes:
 		return []int{min(stripes, rackWindow), stripes + 1}
-	case doubles(a) && stripes == 1, takesTurns(a, k, stripes) && !n.Unpaced:
+	case doubles(a) && stripes == 1, takesTurns(a, k, stripes) && !n.Offload:
 		return []int{stripes}
 	}
 	return []int{stripes + 1}

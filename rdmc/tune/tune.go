@@ -20,7 +20,7 @@ type Network struct {
 	MaxBlock int           // bytes; 0: the package's own limit
 	Stripes  int           // that a choice must have; 0: any
 	Credits  int           // that a choice must have; 0: any
-	Unpaced  bool          // no choice may have a pace: NICs that relay by themselves know none
+	Offload  bool          // NICs relay by themselves, and keep no pace
 }
 
 // Group is who gets what.

@@ -3,7 +3,6 @@ package groups
 import (
 	"cmp"
 	"fmt"
-	"math/bits"
 	"os"
 	"slices"
 	"strings"
@@ -18,7 +17,7 @@ import (
 
 func (p point) spec(c tune.Choice) Spec {
 	s := Spec{Blockwise: true, Config: rdmc.Config{Algorithm: c.Algorithm, BlockSize: c.Block, Stripes: c.Stripes,
-		Credits: c.Credits, Pace: c.Pace, Phantom: true}}
+		Credits: c.Credits, Pace: c.Pace, Offload: p.offload, Phantom: true}}
 	s.Window = rdmc.Message{Size: p.size, BlockSize: c.Block}.Blocks() + manyBlocks
 	if c.Algorithm.Racks() {
 		s.Racks = p.rackOf()
@@ -85,47 +84,6 @@ func (g *Group) mostLacking() (most int) {
 	return most
 }
 
-// fixed are the choices that auto is compared with: every algorithm, blocks that are powers of two from 4 KiB up to the
-// whole message and at most so many, and stripes with credits.
-func (p point) fixed(most int) (all []tune.Choice) {
-	for _, a := range schedule.Algorithms() {
-		if a.Racks() && p.racks == 1 {
-			continue
-		}
-		for block := 4 << 10; block < 2*int(p.size); block *= 2 {
-			if p.size > uint64(block)*uint64(most) {
-				continue
-			}
-			for _, s := range [][2]int{{1, 1}, {1, 2}, {2, 2}, {2, 3}, {4, 4}, {4, 5}} {
-				c := tune.Choice{Algorithm: a, Block: block, Stripes: s[0], Credits: s[1]}
-				c.Predicted = tune.Predict(p.group(), p.network(), c)
-				all = append(all, c)
-			}
-		}
-	}
-	// Those that are likely to be good come first: nobody needs to wait for the others once a good one is known.
-	slices.SortStableFunc(all, func(a, b tune.Choice) int { return cmp.Compare(a.Predicted, b.Predicted) })
-	return all
-}
-
-// bound is what a fixed choice takes at least, whatever any model says: the root's blocks but the last one, of which so many
-// can be under way at a time as there are stripes; and the last one's way to all.
-func (p point) bound(c tune.Choice) time.Duration {
-	k := rdmc.Message{Size: p.size, BlockSize: c.Block}.Blocks()
-	wire, last := p.wire(c.Block), p.wire(int(p.size)-(k-1)*c.Block)
-	turn := max(wire, (wire+2*p.more)/time.Duration(c.Stripes), p.message)
-	rounds := bits.Len(uint(p.members - 1))
-	switch c.Algorithm {
-	case schedule.Tree:
-		return time.Duration(k*rounds-1)*turn + last
-	case schedule.Sequential:
-		return time.Duration(k*(p.members-1)-1)*turn + last
-	case schedule.Chain:
-		return time.Duration(k-1)*turn + time.Duration(p.members-1)*(last+p.more)
-	}
-	return time.Duration(k-1)*turn + time.Duration(rounds)*last
-}
-
 // verdict is how auto compares at a point.
 type verdict struct {
 	point
@@ -134,12 +92,12 @@ type verdict struct {
 	foreseen   float64     // of what auto takes to what it foresaw
 }
 
-// judge compares auto with fixed choices of at most so many blocks.
-func (p point) judge(t *testing.T, most int) verdict {
+// judge compares auto, among some algorithms, with fixed choices.
+func (p point) judge(t *testing.T, fixed []tune.Choice, among ...schedule.Algorithm) verdict {
 	t.Helper()
 	network := p.network()
-	network.MinBlock = p.leastBlock()
-	auto, err := tune.Choose(p.group(), network)
+	network.MinBlock, network.Credits = p.leastBlock(), p.credits(0)
+	auto, err := tune.Choose(p.group(), network, among...)
 	check(t, err)
 	took, ok := p.run(t, auto, 10*auto.Predicted)
 	if !ok {
@@ -149,7 +107,7 @@ func (p point) judge(t *testing.T, most int) verdict {
 	v.auto = auto
 	v.auto.Predicted = took
 	v.best = v.auto
-	for _, c := range p.fixed(min(most, p.mostBlocks())) {
+	for _, c := range fixed {
 		// What takes longer than auto or the best so far is not looked at, or not to its end.
 		if p.bound(c) >= v.best.Predicted {
 			continue
@@ -171,20 +129,20 @@ func (p point) judge(t *testing.T, most int) verdict {
 //	latency    the simulator's 1.1 µs, and 20 µs more
 //	racks      none; 4 of 4 and 8 of 8 with uplinks of a quarter of what their members have, at 40 gbit
 //
-// and at points off it (offGrid). Messages have at most 4096 blocks, and fewer in large groups: mostTransfers, auto's too.
+// and at points off it (offGrid, humps, relayed). Messages have at most 4096 blocks, and fewer in large groups: mostTransfers, auto's too.
 // What is compared is the protocol itself in virtual time, auto's choice too. By default a part of the grid is looked at,
 // with fewer blocks; with WEFT_LONG=1 all.
 func TestAutoIsNearTheBest(t *testing.T) {
-	points, most := partOfGrid(), 64
+	points, most := append(partOfGrid(), humps(64_000_000)...), 64
 	if os.Getenv("WEFT_LONG") != "" {
-		points, most = append(wholeGrid(), offGrid()...), mostTransfers
+		points, most = slices.Concat(wholeGrid(), offGrid(), humps(64_000_000), relayed()), mostTransfers
 	}
 	verdicts := make(chan verdict, len(points))
 	t.Run("grid", func(t *testing.T) {
 		for _, p := range points {
 			t.Run(p.String(), func(t *testing.T) {
 				t.Parallel()
-				v := p.judge(t, most)
+				v := p.judge(t, p.fixed(most, schedule.Algorithms()))
 				verdicts <- v
 				if v.ratio > 1.05 {
 					t.Errorf("auto, %s, takes %.3f of the best, %s", describe(v.auto), v.ratio, describe(v.best))
@@ -199,6 +157,31 @@ func TestAutoIsNearTheBest(t *testing.T) {
 	}
 	slices.SortFunc(all, func(a, b verdict) int { return cmp.Compare(b.ratio, a.ratio) })
 	t.Log("\n" + table(all[:min(12, len(all))]))
+}
+
+// What is chosen for an algorithm that is named is within 5 % of the best blocks, stripes, credits and pace for it.
+func TestEachIsNearItsBest(t *testing.T) {
+	for _, p := range humps(16_000_000) {
+		for _, a := range []schedule.Algorithm{schedule.Pipeline, schedule.Circulant} {
+			t.Run(fmt.Sprintf("%v to %v", a, p), func(t *testing.T) { p.judgeAll(t, a) })
+		}
+	}
+}
+
+// Where NICs relay by themselves auto is within 5 % of the best, too.
+func TestRelayedIsNearTheBest(t *testing.T) {
+	for _, p := range relayed() {
+		t.Run(p.String(), func(t *testing.T) { p.judgeAll(t, schedule.Pipeline, schedule.Circulant, schedule.Chain) })
+	}
+}
+
+// judgeAll compares auto, among some algorithms, with all choices of them.
+func (p point) judgeAll(t *testing.T, among ...schedule.Algorithm) {
+	t.Parallel()
+	v := p.judge(t, p.paced(p.fixed(mostTransfers, among)), among...)
+	if t.Log(table([]verdict{v})); v.ratio > 1.05 {
+		t.Errorf("%s takes %.3f of the best, %s", describe(v.auto), v.ratio, describe(v.best))
+	}
 }
 
 func table(worst []verdict) string {

@@ -16,6 +16,7 @@ type point struct {
 	message        time.Duration // that a message takes its NIC; 0: 7 ns
 	more           time.Duration // latency beyond the simulator's own of about 1 µs
 	narrow         float64       // how many times the rate of its uplink the members of a rack have together; 0: no bottleneck
+	offload        bool          // NICs relay by themselves
 }
 
 func (p point) String() string {
@@ -23,6 +24,9 @@ func (p point) String() string {
 		p.network().Message, p.network().Latency)
 	if p.racks > 1 {
 		s += fmt.Sprintf(", %d racks, uplinks 1:%g", p.racks, p.narrow)
+	}
+	if p.offload {
+		s += ", offload"
 	}
 	return s
 }
@@ -55,7 +59,7 @@ func (p point) costs() *sim.Costs {
 // network is what somebody would measure.
 func (p point) network() tune.Network {
 	c := p.costs()
-	return tune.Network{Rate: p.rate, Message: time.Duration(c.Gap), Uplink: p.uplink(),
+	return tune.Network{Rate: p.rate, Message: time.Duration(c.Gap), Uplink: p.uplink(), Offload: p.offload,
 		Latency: time.Duration(c.Post + c.PCIe + c.Wire + c.Switch + c.PCIe + c.ToMemory + c.Progress)}
 }
 
@@ -135,6 +139,22 @@ func offGrid() (points []point) {
 				points = append(points, point{members: members, racks: 1, size: size, rate: rate, message: message, more: more})
 			}
 		}
+	}
+	return points
+}
+
+// humps are points at which blocks of several stripes may meet in every turn.
+func humps(size uint64) (points []point) {
+	for _, members := range []int{8, 16, 32} {
+		points = append(points, point{members: members, racks: 1, size: size, rate: 100e9})
+	}
+	return points
+}
+
+// relayed are points at which NICs relay by themselves.
+func relayed() (points []point) {
+	for _, members := range []int{8, 12} {
+		points = append(points, point{members: members, racks: 1, size: 100_000_000, rate: 100e9, offload: true})
 	}
 	return points
 }
