@@ -85,7 +85,7 @@ bench-waiting: build ## measure what polling, sleeping and NICs that relay cost,
 bench-paper: build ## repeat the RDMC paper's experiments in the simulator, and record it (a minute)
 	$(BIN) sim paper all --out bench/results/paper.json
 
-results: ## measure everything for docs/results.md, and write it anew (an hour and a half, a quiet machine, root)
+results: ## measure everything for docs/results.md, and write it anew (more than an hour, a quiet machine, root)
 	-$(MAKE) --no-print-directory bench-paper
 	-$(MAKE) --no-print-directory bench-waiting
 	-$(MAKE) --no-print-directory bench-multicast
@@ -100,7 +100,7 @@ report: build ## write docs/results.md and its drawings from the recorded runs
 	@$(BIN) bench report $(RECORDS) >/dev/null
 	rm -rf docs/results && mkdir -p docs/results
 	$(BIN) bench report $(RECORDS) --title 'What was measured' \
-		--about 'Repeat everything and write this page anew with: make results (an hour and a half, as root, on a quiet machine); verbs alone with make bench-verbs, roce with make bench-roce' \
+		--about 'Repeat everything and write this page anew with: make results (more than an hour, as root, on a quiet machine); verbs alone with make bench-verbs, roce with make bench-roce' \
 		--svg docs/results --html docs/results/report.html --markdown docs/results.md
 
 # The machine's files are gone with it, so it prints what is to be kept.

@@ -35,7 +35,7 @@ func room(bytes int) bool {
 }
 
 // Collapse puts the process's own memory on large pages, as far as the system has them to give. It is a wish: what
-// cannot be moved stays where it is. It costs about a second for two gigabytes.
+// cannot be moved stays where it is. To move a gigabyte takes some seconds; what is on large pages already costs next to nothing.
 func Collapse() {
 	maps, err := os.Open("/proc/self/maps")
 	if err != nil {

@@ -50,11 +50,9 @@ func TestReserve(t *testing.T) {
 	if after := held(); after > before+bytes/2 {
 		t.Errorf("%d bytes are held, %d before", after, before)
 	}
+	_, none := os.Stat("/sys/kernel/mm/transparent_hugepage") // a kernel may be built without
 	maps, err := os.ReadFile("/proc/self/smaps")
-	if err != nil {
-		t.Skip(err)
-	}
-	if !strings.Contains(string(maps), " hg ") {
-		t.Error("no mapping is to have large pages")
+	if none == nil && !strings.Contains(string(maps), " hg ") {
+		t.Errorf("no mapping is to have large pages, %v", err)
 	}
 }
