@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -82,14 +83,19 @@ func (d *Delivery) place(host int) (string, error) {
 	return path, errors.Join(os.RemoveAll(path), os.Mkdir(path, 0o755))
 }
 
-// sameFiles fails if a file has not the contents of the first.
+// sameFiles fails if a file has not the contents of the first. The delivery is over, so that all cores may look.
 func sameFiles(first string, others ...string) error {
-	for _, other := range others {
-		if err := sameFile(first, other); err != nil {
-			return fmt.Errorf("what arrived in %s is wrong: %w", other, err)
-		}
+	failed := make([]error, len(others))
+	var all sync.WaitGroup
+	for i, other := range others {
+		all.Go(func() {
+			if err := sameFile(first, other); err != nil {
+				failed[i] = fmt.Errorf("what arrived in %s is wrong: %w", other, err)
+			}
+		})
 	}
-	return nil
+	all.Wait()
+	return errors.Join(failed...)
 }
 
 func sameFile(first, second string) error {

@@ -16,14 +16,6 @@ const method = "Hosts are network namespaces of one machine, each with a link of
 
 func newRecord(version string) *figure.Record {
 	r := figure.NewRecord(version, command)
-	Describe(r)
+	r.Method, r.Simulated = method, simulated.Settings()
 	return r
-}
-
-// Describe adds to a record of this benchmark how its rows came about, if it does not say so itself: those of earlier versions
-// do not. Other records stay as they are.
-func Describe(r *figure.Record) {
-	if r.Command == command && r.Method == "" {
-		r.Method, r.Simulated = method, simulated.Settings()
-	}
 }

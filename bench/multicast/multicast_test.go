@@ -152,7 +152,7 @@ func TestEnough(t *testing.T) {
 		rounds  int
 		another time.Duration
 		want    bool
-	}{{0, time.Hour, false}, {2, time.Hour, false}, {3, time.Hour, true}, {3, time.Second, false}} {
+	}{{0, time.Hour, false}, {4, time.Hour, false}, {5, time.Hour, true}, {5, time.Second, false}} {
 		if got := b.enough(c.rounds, c.another); got != c.want {
 			t.Errorf("%d rounds are enough, if another takes %v: %v", c.rounds, c.another, got)
 		}

@@ -18,7 +18,8 @@ const (
 	mostSamples  = 1000
 )
 
-// Limit is how long a run may take, without what is simulated. If it becomes late, large groups have fewer rounds.
+// Limit is how long a run may take, without what is simulated. If it becomes late, large groups have no more rounds than they
+// must.
 const Limit = 40 * time.Minute
 
 // Options is how a run goes.

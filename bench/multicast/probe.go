@@ -17,7 +17,7 @@ const tooSlow = 1.5
 var kinds = []delivery.Kind{delivery.KindMPI, delivery.KindUDPCast, delivery.KindTorrent}
 
 // again is how many of each kind are tried a second time, before one is chosen.
-const again = 3
+const again = 2
 
 // probe has every setting of every peer deliver once, the best of each kind once more, and returns the best of each.
 func (b *bench) probe(f *delivery.Field, load delivery.Load) (best []*entry, err error) {

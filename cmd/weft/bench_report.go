@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/bench/figure"
-	"github.com/weft-fabric/weft/bench/multicast"
 	"github.com/weft-fabric/weft/internal/printable"
 )
 
@@ -105,7 +104,6 @@ func loadRuns(paths []string) (records []*figure.Record, err error) {
 		if err != nil {
 			return nil, err
 		}
-		multicast.Describe(r)
 		records = append(records, r)
 	}
 	return records, nil
