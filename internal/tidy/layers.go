@@ -12,7 +12,7 @@ type layer struct {
 var outside = words("sync/... os/... net/... syscall math/rand/... crypto/rand")
 
 // protocols are the machines that a loop steps.
-var protocols = words("rdmc ripc mu bcast swarm")
+var protocols = words("rdmc ripc/link mu bcast swarm")
 
 // below is what every package above the verbs may use.
 const below = "clock internal/... verbs loop"
@@ -25,7 +25,7 @@ var layers = []layer{
 		reason:   "everything stands on it",
 	},
 	{
-		packages: words("quorum breakdown rdmc/schedule mu/slot"),
+		packages: words("quorum breakdown rdmc/schedule mu/slot ripc/wire"),
 		never:    outside,
 		reason:   "a pure leaf can be understood, exhausted and fuzzed alone",
 	},
@@ -83,7 +83,7 @@ var layers = []layer{
 	},
 	{
 		packages: protocols,
-		may:      words(below, "quorum rdmc/schedule mu/slot"),
+		may:      words(below, "quorum rdmc/schedule mu/slot ripc/wire"),
 		never:    outside,
 		reason:   "a protocol sees work, completions and its own memory: only then does the simulator prove something",
 	},
@@ -91,6 +91,21 @@ var layers = []layer{
 		packages: words("rdmc/muster rdmc/muster/crew"),
 		may:      words(below, "connect connect/mesh rdmc rdmc/schedule"),
 		reason:   "it brings the members of groups together, out of band",
+	},
+	{
+		packages: words("ripc/find"),
+		may:      words("clock internal/... ripc/wire"),
+		reason:   "where a service is has nothing to do with how messages travel",
+	},
+	{
+		packages: words("ripc/find/..."),
+		may:      words("clock internal/... ripc/wire ripc/find golang.org/x/sys/..."),
+		reason:   "a resolver knows records, and its own way to tell them",
+	},
+	{
+		packages: words("ripc ripc/..."),
+		may:      words(below, "connect keys ripc/wire ripc/link ripc/find ripc"),
+		reason:   "it joins the machine of links with goroutines, names and the world",
 	},
 	{
 		packages: words("push kv"),

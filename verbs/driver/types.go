@@ -89,9 +89,9 @@ type Request struct {
 	Imm     uint32     // OpSendImm, OpWriteImm
 	Span    Span       // source of Send and Write, destination of Read, 8 bytes for the old value of an atomic
 	More    []Span     // further pieces, gathered (or, by a Read, scattered) after Span; read during Post only
-	Remote  RemoteSpan // Write, Read, atomics
-	Compare uint64     // CompareSwap: the value that must be there
-	Swap    uint64     // CompareSwap: the value to put there; FetchAdd: what to add
+	Remote  RemoteSpan // Write, Read, atomics; Bind: what the peer will name Span by
+	Compare uint64     // CompareSwap: the value that must be there; Bind, Revoke: the number of the window
+	Swap    uint64     // CompareSwap: the value to put there; FetchAdd: what to add; Bind: the Access that is lent
 	After   Arrival    // chained: do not start before this has arrived; zero: start at once
 }
 

@@ -1,0 +1,36 @@
+package link
+
+import "github.com/weft-fabric/weft/verbs"
+
+// watch looks after a link that waits for its peer: for an answer, for what it was lent, or for bytes.
+func (l *Link) watch() {
+	if !l.watchSet && l.state == ready {
+		l.watchSet = true
+		l.hub.port.After(watchEvery, tagWatch<<kindShift|uint64(l.pair.Number()))
+	}
+}
+
+// stepWatch takes back what has expired, and notices a peer that is gone. Nothing is outstanding at a queue pair that only
+// waits to receive, so that its end would go unnoticed: a write of no bytes asks the peer's NIC whether it is there.
+func (l *Link) stepWatch() {
+	l.watchSet = false
+	if l.state != ready {
+		return
+	}
+	if l.pair.State() != verbs.Ready {
+		l.end(errPeerGone)
+		return
+	}
+	l.expire()
+	if l.state != ready || len(l.calls)+len(l.lent)+l.reading.len() == 0 {
+		return
+	}
+	if now := l.hub.config.Loop.Now(); now.Sub(l.posted) >= watchEvery && l.pair.Room() > 1 {
+		l.posted = now
+		if err := l.pair.Write(l.tag(tagWritten), verbs.Span{}, verbs.RemoteSpan{}, verbs.Quiet); err != nil {
+			l.end(err)
+			return
+		}
+	}
+	l.watch()
+}
