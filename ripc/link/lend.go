@@ -83,21 +83,21 @@ func (l *Link) unlent() (*verbs.Window, error) {
 // takeBack begins to take back what is lent. Who is nil is not told.
 func (l *Link) takeBack(from *lending, o *Outgoing) {
 	for _, w := range from.windows {
-		l.revokes.push(revocation{o, from, w})
+		l.revokes.Push(revocation{o, from, w})
 	}
-	from.windows = nil
+	from.windows = from.windows[:0]
 	l.pumpRevokes()
 }
 
 // pumpRevokes begins what there is room for.
 func (l *Link) pumpRevokes() {
-	for !l.revokes.empty() && l.pair.Room() > 0 {
-		r := l.revokes.pop()
+	for !l.revokes.Empty() && l.pair.Room() > 0 {
+		r := l.revokes.Pop()
 		if err := r.window.Revoke(l.tag(tagRevoked), 0); err != nil {
 			l.end(err)
 			return
 		}
-		l.revoking.push(r)
+		l.revoking.Push(r)
 	}
 }
 
@@ -107,7 +107,7 @@ func (l *Link) stepRevoked(c *verbs.Completion) {
 		l.end(err)
 		return
 	}
-	r := l.revoking.pop()
+	r := l.revoking.Pop()
 	l.spare = append(l.spare, r.window)
 	r.from.open--
 	if r.out != nil && r.from.isBack() {
@@ -118,13 +118,12 @@ func (l *Link) stepRevoked(c *verbs.Completion) {
 
 // settle goes on when a whole list is back.
 func (l *Link) settle(o *Outgoing, which *lending) {
+	if which == &o.returns {
+		o.deliver()
+	}
 	if o.loans.isBack() && o.returns.isBack() {
 		delete(l.lent, o.number)
-	}
-	if which == &o.loans {
 		o.Owner.Returned(o, o.why)
-	} else {
-		o.deliver()
 	}
 }
 
@@ -151,10 +150,7 @@ func (l *Link) expire() {
 
 // cameBack tells the owner that the link has ended, and with it all that was lent.
 func (o *Outgoing) cameBack(err error) {
-	hadLoans := !o.loans.isBack()
 	o.loans, o.returns = lending{}, lending{}
-	if hadLoans {
-		o.Owner.Returned(o, err)
-	}
 	o.deliver()
+	o.Owner.Returned(o, err)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/internal/fifo"
 	"github.com/weft-fabric/weft/ripc/wire"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -19,20 +20,20 @@ type Link struct {
 	limit int // bytes that a message to the peer may have
 
 	credits
-	last    uint64               // the number of the last message
-	urgent  queue[*Outgoing]     // answers, which need no credit
-	waiting queue[*Outgoing]     // the rest
-	flight  queue[*Slot]         // being sent
-	calls   map[uint64]*Outgoing // without an answer, by number
-	lent    map[uint64]*Outgoing // that lend something, by number
+	last    uint64                // the number of the last message
+	urgent  fifo.Queue[*Outgoing] // answers, which need no credit
+	waiting fifo.Queue[*Outgoing] // the rest
+	flight  fifo.Queue[*Slot]     // being sent
+	calls   map[uint64]*Outgoing  // without an answer, by number
+	lent    map[uint64]*Outgoing  // that lend something, by number
 
 	spare    []*verbs.Window
-	revokes  queue[revocation] // to be begun
-	revoking queue[revocation] // begun
+	revokes  fifo.Queue[revocation] // to be begun
+	revoking fifo.Queue[revocation] // begun
 
-	pulls    queue[*Pull]  // that have something to be asked for
-	reading  queue[*Pull]  // of each read under way
-	releases queue[uint64] // numbers of messages whose loans the peer may have back, and was not told
+	pulls    fifo.Queue[*Pull]  // that have something to be asked for
+	reading  fifo.Queue[*Pull]  // of each read under way
+	releases fifo.Queue[uint64] // numbers of messages whose loans the peer may have back, and was not told
 
 	wordSet  bool       // a timer to tell the peer something runs
 	watchSet bool       // a timer to watch the peer runs
@@ -113,8 +114,8 @@ func (l *Link) IsReady() bool { return l.state == ready }
 
 // IsIdle reports whether nothing is under way on the link that this end knows of.
 func (l *Link) IsIdle() bool {
-	return l.urgent.empty() && l.waiting.empty() && l.flight.empty() && len(l.calls) == 0 && len(l.lent) == 0 &&
-		l.pulls.empty() && l.reading.empty() && l.releases.empty() && l.held() == 0
+	return l.urgent.Empty() && l.waiting.Empty() && l.flight.Empty() && len(l.calls) == 0 && len(l.lent) == 0 &&
+		l.pulls.Empty() && l.reading.Empty() && l.releases.Empty() && l.held() == 0
 }
 
 // Close ends the link at once. What is under way on it is told so.
@@ -139,10 +140,10 @@ func (l *Link) end(why error) {
 	delete(h.links, l.pair.Number())
 	h.promised -= l.window + wordRoom + len(l.calls) - l.held() // what is held is given back when it is released
 	l.tellSenders(why)
-	for _, p := range l.pulls.drain() {
+	for _, p := range l.pulls.Drain() {
 		p.finish(fmt.Errorf("%w: %w", ErrLost, why))
 	}
-	for _, p := range l.reading.drain() {
+	for _, p := range l.reading.Drain() {
 		p.finish(fmt.Errorf("%w: %w", ErrLost, why))
 	}
 	h.config.Handler.Ended(l, why)
@@ -151,14 +152,15 @@ func (l *Link) end(why error) {
 // tellSenders tells the owners of messages how those have ended.
 func (l *Link) tellSenders(why error) {
 	notSent, lost := fmt.Errorf("%w: %w", ErrNotSent, why), fmt.Errorf("%w: %w", ErrLost, why)
-	for _, s := range l.flight.drain() {
+	for _, s := range l.flight.Drain() {
 		o := s.out
 		l.hub.leaving.give(s)
 		if o != nil {
+			delete(l.calls, o.number) // who hears that it was not sent waits for no answer
 			o.sent(lost)
 		}
 	}
-	for _, o := range append(l.urgent.drain(), l.waiting.drain()...) {
+	for _, o := range append(l.urgent.Drain(), l.waiting.Drain()...) {
 		o.sent(notSent)
 	}
 	for _, o := range l.calls {
@@ -168,5 +170,5 @@ func (l *Link) tellSenders(why error) {
 		o.cameBack(lost)
 	}
 	l.calls, l.lent = nil, nil
-	l.revokes, l.revoking, l.spare = queue[revocation]{}, queue[revocation]{}, nil
+	l.revokes, l.revoking, l.spare = fifo.Queue[revocation]{}, fifo.Queue[revocation]{}, nil
 }

@@ -42,6 +42,7 @@ type Outgoing struct {
 	returns   lending
 	until     clock.Time // when what is lent is taken back
 	why       error      // it was taken back because of this
+	isPosted  bool
 	isSent    bool
 	answer    *Slot // has come, and waits for isSent and for the returns
 	abandoned bool  // the owner does not want to hear any more
@@ -51,10 +52,10 @@ type Outgoing struct {
 type Owner interface {
 	// Sent: the items are the program's again. The error says that it was not sent, or that nobody knows.
 	Sent(o *Outgoing, err error)
-	// Answered: a Call has its answer, or a Refusal, in s, which is the owner's until it releases it. With an error there is
-	// none, and s is nil.
+	// Answered: a Call that was sent has its answer, or a Refusal, in s, which is the owner's until it releases it. With an
+	// error there is none, and s is nil.
 	Answered(o *Outgoing, s *Slot, err error)
-	// Returned: nothing of what was lent to be read is in the peer's reach any more. The error says that it had not released it.
+	// Returned: nothing of what the message has lent is in the peer's reach any more. The error says that it had not released it.
 	Returned(o *Outgoing, err error)
 }
 
@@ -63,6 +64,12 @@ const DefaultExpiry = time.Minute
 
 // grace is how much later it is taken back than the peer was told, so that one who is in time is not cut off.
 func grace(expiry time.Duration) time.Duration { return max(time.Second, expiry/4) }
+
+// Reset makes o ready to be sent once more, elsewhere. Nothing of it may be under way.
+func (o *Outgoing) Reset() {
+	*o = Outgoing{Head: o.Head, Items: o.Items, Loans: o.Loans, Returns: o.Returns, Fills: o.Fills, Expiry: o.Expiry, Credit: o.Credit,
+		Owner: o.Owner, loans: lending{windows: o.loans.windows[:0]}, returns: lending{windows: o.returns.windows[:0]}}
+}
 
 func (o *Outgoing) lends() bool { return len(o.Loans)+len(o.Returns) > 0 }
 

@@ -48,7 +48,7 @@ func (l *Link) Pull(p *Pull) error {
 			return fmt.Errorf("pull a loan of %d bytes into %d: %w", p.From[i].Length, p.Into[i].Length, ErrArgument)
 		}
 	}
-	l.pulls.push(p)
+	l.pulls.Push(p)
 	l.pumpPulls()
 	return nil
 }
@@ -56,20 +56,20 @@ func (l *Link) Pull(p *Pull) error {
 // Release lets the peer have the loans of a message back.
 func (l *Link) Release(number uint64) {
 	if l.state != ended {
-		l.releases.push(number)
+		l.releases.Push(number)
 		l.owe()
 	}
 }
 
 // pumpPulls asks for what there is room for.
 func (l *Link) pumpPulls() {
-	for l.state == ready && !l.pulls.empty() && l.reading.len() < maxReads && l.pair.Room() > 1 {
-		p := l.pulls.front()
+	for l.state == ready && !l.pulls.Empty() && l.reading.Len() < maxReads && l.pair.Room() > 1 {
+		p := l.pulls.Front()
 		if l.hub.config.Loop.Now() >= p.Until {
 			p.failed = fmt.Errorf("%w: the peer lent it until now", ErrExpired)
 		}
 		if p.failed != nil || p.next == len(p.From) {
-			l.pulls.pop()
+			l.pulls.Pop()
 			l.finishPull(p)
 			continue
 		}
@@ -89,13 +89,13 @@ func (l *Link) read(p *Pull) error {
 		return err
 	}
 	p.open++
-	l.reading.push(p)
+	l.reading.Push(p)
 	l.watch()
 	if p.offset += n; p.offset == into.Length {
 		p.next, p.offset = p.next+1, 0
 	}
 	if p.next == len(p.From) {
-		l.pulls.pop()
+		l.pulls.Pop()
 	}
 	return nil
 }
@@ -106,7 +106,7 @@ func (l *Link) stepPulled(c *verbs.Completion) {
 		return
 	}
 	l.hub.counts.Pulled += uint64(c.Bytes)
-	p := l.reading.pop()
+	p := l.reading.Pop()
 	p.open--
 	if p.next == len(p.From) {
 		l.finishPull(p)

@@ -17,10 +17,10 @@ func (l *Link) Send(o *Outgoing) error {
 	if err := o.check(l.limitNow()); err != nil {
 		return err
 	}
-	if o.Head.Type == wire.Answer || o.Head.Type == wire.Refusal {
-		l.urgent.push(o)
+	if o.needsCredit() {
+		l.waiting.Push(o)
 	} else {
-		l.waiting.push(o)
+		l.urgent.Push(o)
 	}
 	l.pump()
 	return nil
@@ -37,11 +37,20 @@ func (l *Link) limitNow() int {
 // Cancel takes o back if it has not been sent, and reports whether that was so. Its owner is told nothing then.
 func (l *Link) Cancel(o *Outgoing) bool {
 	fits := func(other *Outgoing) bool { return other == o }
-	return l.waiting.remove(fits) || l.urgent.remove(fits)
+	return l.waiting.Remove(fits) || l.urgent.Remove(fits)
 }
 
-// Abandon says that the owner of a Call does not want its answer any more.
-func (l *Link) Abandon(o *Outgoing) { o.abandoned = true }
+// Abandon says that the owner of a message does not want its answer any more. What it lends is taken back.
+func (l *Link) Abandon(o *Outgoing) {
+	o.abandoned = true
+	if l.state != ended {
+		l.takeBack(&o.loans, o)
+		l.takeBack(&o.returns, o)
+	}
+}
+
+// IsPosted reports whether the NIC has the message. Items that were copied are the program's again.
+func (o *Outgoing) IsPosted() bool { return o.isPosted }
 
 // pump sends what can be sent.
 func (l *Link) pump() {
@@ -49,11 +58,11 @@ func (l *Link) pump() {
 		return
 	}
 	l.pumpRevokes()
-	for !l.urgent.empty() && l.transmit(l.urgent.front()) {
-		l.urgent.pop()
+	for !l.urgent.Empty() && l.transmit(l.urgent.Front()) {
+		l.urgent.Pop()
 	}
-	for l.state == ready && !l.waiting.empty() && l.transmit(l.waiting.front()) {
-		l.waiting.pop()
+	for l.state == ready && !l.waiting.Empty() && l.transmit(l.waiting.Front()) {
+		l.waiting.Pop()
 	}
 	l.pumpPulls()
 	if l.state == ready && l.mustTell() {
@@ -122,15 +131,19 @@ func (l *Link) put(o *Outgoing, slot *Slot) error {
 	}
 	l.putNews(m, l.limit-o.size())
 	slot.out = o
-	return l.post(m, o.Items, slot)
+	if err := l.post(m, o.Items, slot); err != nil {
+		return err
+	}
+	o.isPosted = true
+	return nil
 }
 
 // putNews has a message say what the peer has not been told, as far as there is room.
 func (l *Link) putNews(m *wire.Message, room int) {
 	l.widen()
 	m.Head.Credit, m.Head.Taken = l.tell()
-	for n := wire.ReleaseRoom(room); n > 0 && !l.releases.empty() && m.Releases.Add(l.releases.front()); n-- {
-		l.releases.pop()
+	for n := wire.ReleaseRoom(room); n > 0 && !l.releases.Empty() && m.Releases.Add(l.releases.Front()); n-- {
+		l.releases.Pop()
 	}
 }
 
@@ -159,7 +172,7 @@ func (l *Link) post(m *wire.Message, items []Piece, slot *Slot) error {
 		return err
 	}
 	slot.link = l
-	l.flight.push(slot)
+	l.flight.Push(slot)
 	l.posted = h.config.Loop.Now()
 	h.counts.Sent++
 	return nil
@@ -214,7 +227,7 @@ func (l *Link) sendWord() {
 
 // owe sees to it that the peer is told, soon, what no message has told it by then.
 func (l *Link) owe() {
-	if !l.wordSet && l.state == ready && (l.hasNews() || !l.releases.empty()) {
+	if !l.wordSet && l.state == ready && (l.hasNews() || !l.releases.Empty()) {
 		l.wordSet = true
 		l.hub.port.After(wordDelay, tagWord<<kindShift|uint64(l.pair.Number()))
 	}
@@ -225,7 +238,7 @@ const wordDelay = 200 * time.Microsecond
 
 func (l *Link) stepWord() {
 	l.wordSet = false
-	if l.state == ready && (l.hasNews() || !l.releases.empty()) {
+	if l.state == ready && (l.hasNews() || !l.releases.Empty()) {
 		l.sendWord()
 		l.owe() // there may be more releases than fit
 	}
@@ -240,7 +253,7 @@ func (h *Hub) stepSent(slot *Slot, c *verbs.Completion) {
 		l.end(err)
 		return
 	}
-	l.flight.pop()
+	l.flight.Pop()
 	h.leaving.give(slot)
 	if o != nil {
 		o.sent(nil)

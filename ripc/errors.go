@@ -1,0 +1,56 @@
+package ripc
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft/ripc/link"
+	"github.com/weft-fabric/weft/ripc/wire"
+)
+
+// What can go wrong. Ask with errors.Is.
+var (
+	// ErrNoService: nobody has the service, or it was not where it was looked for, again and again.
+	ErrNoService = errors.New("no such service")
+	// ErrLost: the link to the service ended while the message was on its way, or its answer: it may have been delivered, or
+	// not. Messages marked Idempotent are sent again instead.
+	ErrLost = link.ErrLost
+	// ErrTooLarge: it does not fit into a short message. Lend it instead.
+	ErrTooLarge = link.ErrTooLarge
+	// ErrExpired: the peer did not give back in time what it was lent.
+	ErrExpired = link.ErrExpired
+	// ErrRefused: the service, or the process that it is in, did not take the message. The error says why.
+	ErrRefused = errors.New("refused")
+	// ErrFailed: the service has answered that it failed. The error is a *FailedError.
+	ErrFailed = errors.New("the service failed")
+	// ErrForbidden: the peer may not have the name that it claims.
+	ErrForbidden = errors.New("forbidden")
+	// ErrAnswered: the message was answered before, or is no call.
+	ErrAnswered = errors.New("nobody waits for an answer")
+	// ErrClosed: the node or the service was closed.
+	ErrClosed = errors.New("closed")
+	// ErrArgument: something is missing, malformed or out of range.
+	ErrArgument = errors.New("bad argument")
+)
+
+// FailedError is what a service answers when it fails.
+type FailedError struct {
+	Service ID
+	Text    string // what it says
+}
+
+func (e *FailedError) Error() string { return fmt.Sprintf("%v: %v: %s", e.Service, ErrFailed, e.Text) }
+
+// Is makes it an ErrFailed.
+func (e *FailedError) Is(target error) bool { return target == ErrFailed }
+
+// refusal is the error for a code.
+func refusal(code wire.Code) error {
+	switch code {
+	case wire.NotHere, wire.Moved:
+		return fmt.Errorf("%w: it is %v", ErrNoService, code)
+	case wire.Forbidden:
+		return ErrForbidden
+	}
+	return fmt.Errorf("%w: %v", ErrRefused, code)
+}

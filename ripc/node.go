@@ -1,0 +1,208 @@
+package ripc
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/internal/leak"
+	"github.com/weft-fabric/weft/loop"
+	"github.com/weft-fabric/weft/ripc/find"
+	"github.com/weft-fabric/weft/ripc/link"
+	"github.com/weft-fabric/weft/ripc/wire"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// ID names a service, wherever it runs.
+type ID = wire.ID
+
+// Name is the ID of the service with a name.
+func Name(name string) ID { return wire.NameID(name) }
+
+// Config describes a node. Only Device is required.
+type Config struct {
+	Device   *verbs.Device // what messages travel through; it stays the program's
+	Resolver find.Resolver // who finds services; it stays the program's. Nil: only those of this node are found
+	Listen   []string      // where other processes reach this one, as connect.Listen takes it; empty: on a Unix socket of its own
+	TLS      *tls.Config   // who may talk to whom; nil: only processes of this host are let in
+	Waiting  loop.Waiting  // how to wait when there is nothing to do
+	Log      *slog.Logger  // nil: nothing is logged
+
+	SlotSize int // bytes of the largest short message, its head included; 0: 4 KiB
+	MaxSlots int // messages that may be held at a time; 0: 4096, or what the device can
+	Window   int // messages that one process may send ahead, at most; 0: 64
+}
+
+// maxLinks is how many processes a node talks to at a time, as far as the device's completion queue has room for them.
+const maxLinks = 4096
+
+// Node is this process among others. Its methods may be called from any goroutine.
+type Node struct {
+	config Config
+	id     ID // drawn anew with every start
+	log    *slog.Logger
+	domain *verbs.Domain
+	queue  *verbs.CompletionQueue
+	loop   *loop.Loop
+	shared *loop.Shared
+	pool   *pool
+	cache  *find.Cache // nil: there is no resolver
+	at     []string    // where its listeners are
+	handle leak.Handle
+
+	office    *office // belongs to the loop
+	listeners []*connect.Listener
+
+	ctx    context.Context // ends with Close
+	cancel context.CancelCauseFunc
+	runs   sync.WaitGroup
+	once   sync.Once
+	failed error // what Close says
+}
+
+// Open opens a node.
+func Open(config Config) (*Node, error) {
+	if config.Device == nil {
+		return nil, fmt.Errorf("open a node: Config.Device is nil: %w", ErrArgument)
+	}
+	n := &Node{config: config, id: drawID(), log: config.Log}
+	if n.log == nil {
+		n.log = slog.New(slog.DiscardHandler)
+	}
+	n.ctx, n.cancel = context.WithCancelCause(context.Background())
+	n.handle = leak.Opened("ripc.Node")
+	if err := n.open(); err != nil {
+		return nil, errors.Join(fmt.Errorf("open a node: %w", err), n.Close())
+	}
+	return n, nil
+}
+
+// drawID draws the ID of a process, or of a service without a name.
+func drawID() ID {
+	var random [15]byte
+	_, _ = rand.Read(random[:]) // it never fails: it ends the process instead
+	return wire.RandomID(random)
+}
+
+func isNode(id ID) bool { return id.Kind() == wire.Random }
+
+func (n *Node) open() (err error) {
+	device := n.config.Device
+	if n.domain, err = device.NewDomain(); err != nil {
+		return err
+	}
+	if n.queue, err = device.NewCompletionQueue(min(device.Limits().MaxCompletion, 1<<20)); err != nil {
+		return err
+	}
+	if n.loop, err = loop.New(loop.Config{Completions: n.queue, Waiting: n.config.Waiting}); err != nil {
+		return err
+	}
+	n.pool = newPool(n.domain)
+	n.office = newOffice(n)
+	n.office.hub, err = link.NewHub(link.Config{Domain: n.domain, Loop: n.loop, Handler: n.office, SlotSize: n.config.SlotSize,
+		MaxSlots: n.config.MaxSlots, Window: n.config.Window})
+	if err != nil {
+		return err
+	}
+	if n.shared, err = loop.NewShared(n.loop); err != nil {
+		return err
+	}
+	if n.config.Resolver != nil {
+		n.cache = find.NewCache(find.CacheConfig{}, n.config.Resolver)
+	}
+	return n.listen()
+}
+
+// listen opens the listeners, and has their clients greeted.
+func (n *Node) listen() error {
+	places := n.config.Listen
+	if len(places) == 0 {
+		places = []string{fmt.Sprintf("unix:@weft-ripc-%x", n.id[1:])}
+	}
+	for _, place := range places {
+		l, err := connect.Listen(n.ctx, place, n.options())
+		if err != nil {
+			return err
+		}
+		n.listeners = append(n.listeners, l)
+		n.at = append(n.at, l.Address())
+		n.runs.Go(func() { n.runAccept(l) })
+	}
+	return nil
+}
+
+// linkTimeout bounds how long two processes take to be linked.
+const linkTimeout = 5 * time.Second
+
+func (n *Node) options() connect.Options {
+	return connect.Options{Name: "ripc", TLS: n.config.TLS, Timeout: linkTimeout,
+		OnRefused: func(err error) { n.log.Info("a process was turned away", "error", err) }}
+}
+
+// ID is the node's own: messages that no service sends come from it.
+func (n *Node) ID() ID { return n.id }
+
+// Addresses are where other processes reach this one.
+func (n *Node) Addresses() []string { return n.at }
+
+// Alloc returns a buffer. Its content is undefined.
+func (n *Node) Alloc(size int) (*Buffer, error) { return n.pool.take(size) }
+
+// Counts is what the node's links have done.
+func (n *Node) Counts() (c link.Counts, err error) {
+	err = n.shared.Do(func() { c = n.office.hub.Counts() })
+	return c, err
+}
+
+// Close ends the node at once: services, links and listeners. Who waits hears ErrClosed. What is to end well is shut down first.
+// A second Close does nothing but return what the first did.
+func (n *Node) Close() error {
+	n.once.Do(func() { n.failed = n.close() })
+	return n.failed
+}
+
+func (n *Node) close() error {
+	n.cancel(ErrClosed)
+	var failed error
+	for _, l := range n.listeners {
+		failed = errors.Join(failed, l.Close())
+	}
+	if n.shared != nil {
+		failed = errors.Join(failed, n.shared.Do(n.office.close))
+	}
+	n.runs.Wait()
+	if n.shared != nil {
+		failed = errors.Join(failed, n.shared.Close())
+	}
+	return errors.Join(failed, n.closeVerbs())
+}
+
+// closeVerbs closes what open has opened below, children first.
+func (n *Node) closeVerbs() (failed error) {
+	if n.office != nil && n.office.hub != nil {
+		failed = errors.Join(failed, n.office.hub.Close())
+	}
+	if n.loop != nil {
+		failed = errors.Join(failed, n.loop.Close())
+	}
+	if n.cache != nil {
+		failed = errors.Join(failed, n.cache.Close())
+	}
+	if n.pool != nil {
+		failed = errors.Join(failed, n.pool.close())
+	}
+	if n.queue != nil {
+		failed = errors.Join(failed, n.queue.Close())
+	}
+	if n.domain != nil {
+		failed = errors.Join(failed, n.domain.Close())
+	}
+	n.handle.Closed()
+	return failed
+}

@@ -1,0 +1,103 @@
+package ripc
+
+import (
+	"github.com/weft-fabric/weft/ripc/link"
+	"github.com/weft-fabric/weft/ripc/wire"
+)
+
+// office is what a node knows: its services, the processes that it talks to, and where services are. It belongs to the loop.
+type office struct {
+	node     *Node
+	hub      *link.Hub
+	services map[ID]*Service
+	routes   map[ID]*route
+	peers    map[ID]*peer     // by their node
+	places   map[string]*peer // whose node is not known yet, by their address
+	message  wire.Message     // taken apart last
+	isClosed bool
+}
+
+func newOffice(n *Node) *office {
+	return &office{node: n, services: make(map[ID]*Service), routes: make(map[ID]*route), peers: make(map[ID]*peer),
+		places: make(map[string]*peer)}
+}
+
+// Ready implements link.Handler.
+func (f *office) Ready(*link.Link) {}
+
+// Arrived implements link.Handler: it hands a message to its service.
+func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
+	p := l.Peer.(*peer)
+	if m.Head.Type == wire.Present {
+		if !p.introduce(m.Head.From, string(m.Items.All()[0])) {
+			f.node.log.Warn("a process presents too many services, or one that it may not have", "process", p.node, "service", string(m.Items.All()[0]))
+			l.Close()
+		}
+		s.Release()
+		return
+	}
+	if !p.speaksFor(m.Head.From) {
+		f.node.log.Warn("a process sends in the name of somebody else", "process", p.node, "name", m.Head.From)
+		l.Close() // section III: partners do not trust each other
+		s.Release()
+		return
+	}
+	service := f.services[m.Head.To]
+	if service == nil || !service.isMeant(m.Head.Epoch) {
+		f.refuse(l, &m.Head, wire.NotHere)
+		if m.Loans.Len() > 0 {
+			l.Release(m.Head.Number)
+		}
+		s.Release()
+		return
+	}
+	service.take(s, l)
+}
+
+// refuse tells the sender of a message that it was not delivered.
+func (f *office) refuse(l *link.Link, h *wire.Head, code wire.Code) {
+	o := &link.Outgoing{Owner: nobody{}, Credit: h.Type == wire.Send}
+	o.Head = wire.Head{Type: wire.Refusal, Code: code, From: f.node.id, To: h.From, Number: h.Number}
+	if err := l.Send(o); err != nil {
+		f.node.log.Debug("a refusal was not sent", "error", err)
+	}
+}
+
+// nobody owns what nobody waits for.
+type nobody struct{}
+
+func (nobody) Sent(*link.Outgoing, error)                 {}
+func (nobody) Answered(*link.Outgoing, *link.Slot, error) {}
+func (nobody) Returned(*link.Outgoing, error)             {}
+
+// Refused implements link.Handler: a Send was not delivered.
+func (f *office) Refused(l *link.Link, number uint64, code wire.Code) {
+	p := l.Peer.(*peer)
+	p.refused(number, code)
+}
+
+// Ended implements link.Handler. Who had something on its way there has been told.
+func (f *office) Ended(l *link.Link, why error) {
+	p, ok := l.Peer.(*peer)
+	if !ok {
+		return // it was never used
+	}
+	f.node.log.Debug("a link has ended", "process", p.node, "error", why)
+	p.lost(l)
+}
+
+// close ends everything that somebody could wait for.
+func (f *office) close() {
+	f.isClosed = true
+	for _, s := range f.services {
+		s.end(ErrClosed)
+	}
+	for _, r := range f.routes {
+		for _, o := range r.pending.Drain() {
+			o.finish(ErrClosed)
+		}
+	}
+	for _, p := range f.everybody() {
+		p.close()
+	}
+}

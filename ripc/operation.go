@@ -1,0 +1,257 @@
+package ripc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/internal/pause"
+	"github.com/weft-fabric/weft/loop"
+	"github.com/weft-fabric/weft/ripc/find"
+	"github.com/weft-fabric/weft/ripc/link"
+	"github.com/weft-fabric/weft/ripc/wire"
+)
+
+// Request is a message in full.
+type Request struct {
+	To         ID
+	Items      [][]byte      // short: they travel in the message
+	Lend       []*Buffer     // long: the receiver reads them from where they are
+	Return     []*Buffer     // of a call: the service may write its answer there
+	Expiry     time.Duration // how long the peer may use what is lent; 0: a minute
+	Idempotent bool          // it does no harm if it is delivered twice: it is sent again if nobody knows whether it was
+}
+
+// operation is a message on its way, and whoever waits for it. Its fields belong to the loop until it is done.
+type operation struct {
+	link.Outgoing
+	office *office
+	from   *Service // nil: the node itself
+	to     ID
+	link   *link.Link // that it was given to
+	lent   []*Buffer  // kept until they are back
+
+	isIdempotent bool
+	tries        int
+	isSent       bool
+	isBack       bool
+	isDetached   bool // nobody waits for its end
+	abandoned    bool // nobody waits any more
+	slot         *link.Slot
+	err          error
+	done         loop.Event
+}
+
+var errAbandoned = errors.New("nobody waits any more")
+
+// newOperation makes an operation of a request.
+func (n *Node) newOperation(kind wire.Type, from *Service, r *Request) *operation {
+	o := &operation{office: n.office, from: from, to: r.To, isIdempotent: r.Idempotent}
+	o.Head = wire.Head{Type: kind, From: n.id, To: r.To}
+	if from != nil {
+		o.Head.From = from.id
+	}
+	o.Owner, o.Expiry = o, r.Expiry
+	for _, item := range r.Items {
+		o.Items = append(o.Items, n.pool.piece(item))
+	}
+	o.Loans, o.Returns = o.keep(r.Lend), o.keep(r.Return)
+	return o
+}
+
+// keep retains buffers until they are back.
+func (o *operation) keep(list []*Buffer) (pieces []link.Piece) {
+	for _, b := range list {
+		b.Retain()
+		o.lent = append(o.lent, b)
+		pieces = append(pieces, b.piece())
+	}
+	return pieces
+}
+
+// perform sends an operation, and waits for its end.
+func (n *Node) perform(ctx context.Context, o *operation) error {
+	if err := ctx.Err(); err != nil {
+		o.letGo()
+		return err
+	}
+	if err := n.shared.Do(o.start); err != nil {
+		o.letGo()
+		return err
+	}
+	if err := n.shared.Await(ctx, &o.done); err != nil {
+		return o.giveUp(err)
+	}
+	return o.err
+}
+
+// start begins it, on the loop. An answer goes where the call came from.
+func (o *operation) start() {
+	if o.link == nil {
+		o.office.begin(o)
+	} else if err := o.link.Send(&o.Outgoing); err != nil {
+		o.finish(fmt.Errorf("%w: %w", ErrLost, err))
+	}
+}
+
+// giveUp ends the waiting, unless it has come to an end meanwhile.
+func (o *operation) giveUp(why error) error {
+	err := why
+	_ = o.office.node.shared.Do(func() { // after Close there is nothing to end
+		if o.done.IsSet() {
+			err = o.err
+			return
+		}
+		o.abandon()
+	})
+	return err
+}
+
+// abandon takes it back from wherever it is.
+func (o *operation) abandon() {
+	o.abandoned = true
+	if o.link == nil {
+		return // who has it next drops it
+	}
+	if o.link.Cancel(&o.Outgoing) {
+		o.finish(errAbandoned)
+		return
+	}
+	o.link.Abandon(&o.Outgoing)
+}
+
+// Sent implements link.Owner.
+func (o *operation) Sent(_ *link.Outgoing, err error) {
+	if err != nil {
+		o.isBack = true // the link tells, if not
+		o.failed(err)
+		return
+	}
+	o.isSent = true
+	o.complete()
+}
+
+// Answered implements link.Owner.
+func (o *operation) Answered(_ *link.Outgoing, s *link.Slot, err error) {
+	if err != nil {
+		o.failed(err)
+		return
+	}
+	o.slot = s
+	o.complete()
+}
+
+// Returned implements link.Owner.
+func (o *operation) Returned(*link.Outgoing, error) {
+	o.isBack = true
+	if o.abandoned {
+		o.finish(errAbandoned)
+		return
+	}
+	o.complete()
+}
+
+// complete ends the operation when everything has come that belongs to it.
+func (o *operation) complete() {
+	isCall, lends := o.Head.Type == wire.Call, len(o.Loans)+len(o.Returns) > 0
+	if !o.isSent || isCall && o.slot == nil || lends && !o.isBack || o.done.IsSet() {
+		return
+	}
+	if code, refused := o.refusal(); refused {
+		o.slot.Release()
+		o.slot = nil
+		o.refused(code)
+		return
+	}
+	o.finish(nil)
+}
+
+// refusal is the code of an answer that is none.
+func (o *operation) refusal() (wire.Code, bool) {
+	if o.slot == nil {
+		return 0, false
+	}
+	m := &o.office.message
+	if err := m.Take(o.slot.Bytes()); err != nil {
+		return wire.Failed, true // it was looked at before: somebody has written to it since
+	}
+	return m.Head.Code, m.Head.Type == wire.Refusal
+}
+
+// refused looks for a service elsewhere that was not where it was thought to be: it was not delivered, so it may be sent again.
+func (o *operation) refused(code wire.Code) {
+	if code != wire.NotHere && code != wire.Moved {
+		o.finish(refusal(code))
+		return
+	}
+	o.office.route(o.to).forget()
+	o.tryAgain(refusal(code))
+}
+
+// failed hears that the link has ended. What was surely not delivered is sent again, and so is what may be delivered twice.
+func (o *operation) failed(err error) {
+	mayRepeat := o.Head.Type != wire.Answer && (o.isIdempotent || errors.Is(err, link.ErrNotSent))
+	if !mayRepeat || errors.Is(err, link.ErrTooLarge) {
+		o.finish(err)
+		return
+	}
+	o.tryAgain(err)
+}
+
+// unreached hears that the process could not be reached.
+func (o *operation) unreached(err error) { o.tryAgain(fmt.Errorf("%w: %w", ErrNoService, err)) }
+
+// maxTries is how often a message is sent before its service is given up: within about three seconds.
+const maxTries = 16
+
+// tryAgain begins anew, after a pause that grows: whoever moves a service needs a moment.
+func (o *operation) tryAgain(why error) {
+	if o.tries++; o.tries >= maxTries || o.abandoned || o.office.isClosed {
+		o.finish(why)
+		return
+	}
+	n, wait := o.office.node, time.Duration(0)
+	if o.tries > 1 {
+		wait = min(time.Millisecond<<o.tries, 250*time.Millisecond)
+	}
+	n.runs.Go(func() {
+		_ = pause.For(n.ctx, wait)
+		_ = n.shared.Do(o.anew) // after Close nobody waits
+	})
+}
+
+// anew begins once more, when whoever has told the end before has finished with it.
+func (o *operation) anew() {
+	o.Outgoing.Reset()
+	o.link, o.isSent, o.isBack = nil, false, false
+	o.office.begin(o)
+}
+
+// notFound reports whether an error of the resolver's is worth another try: the service was there before.
+func (o *operation) notFound(err error) bool { return o.tries > 0 && errors.Is(err, find.ErrNotFound) }
+
+// finish ends the operation.
+func (o *operation) finish(err error) {
+	if o.done.IsSet() {
+		return
+	}
+	if err != nil && o.slot != nil {
+		o.slot.Release()
+		o.slot = nil
+	}
+	o.err = err
+	o.letGo()
+	if o.isDetached && err != nil {
+		o.office.node.log.Info("a message was lost", "to", o.to, "error", err)
+	}
+	o.done.Set()
+}
+
+// letGo releases what was kept.
+func (o *operation) letGo() {
+	for _, b := range o.lent {
+		b.Release()
+	}
+	o.lent = nil
+}

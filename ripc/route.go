@@ -1,0 +1,120 @@
+package ripc
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft/internal/fifo"
+	"github.com/weft-fabric/weft/ripc/find"
+)
+
+// route is where a service is, as far as this node knows.
+type route struct {
+	office  *office
+	to      ID
+	peer    *peer       // nil: it is being looked for, or has to be
+	record  find.Record // of the service
+	seeking bool
+	pending fifo.Queue[*operation] // wait for it to be found
+}
+
+// maxRoutes bounds how many services are remembered: those that nobody waits for are forgotten first.
+const maxRoutes = 1 << 16
+
+func (f *office) route(to ID) *route {
+	r := f.routes[to]
+	if r == nil {
+		f.makeRoom()
+		r = &route{office: f, to: to}
+		f.routes[to] = r
+	}
+	return r
+}
+
+func (f *office) makeRoom() {
+	for to, r := range f.routes {
+		if len(f.routes) < maxRoutes {
+			return
+		}
+		if r.pending.Empty() {
+			delete(f.routes, to)
+		}
+	}
+}
+
+// begin sends an operation to its service, as soon as it is known where that is.
+func (f *office) begin(o *operation) {
+	switch {
+	case f.isClosed:
+		o.finish(ErrClosed)
+		return
+	case o.abandoned:
+		o.finish(errAbandoned)
+		return
+	}
+	r := f.route(o.to)
+	if f.services[o.to] != nil { // the shortest way
+		r.peer, r.record = f.self(), find.Record{Service: o.to}
+	}
+	if r.peer == nil {
+		r.pending.Push(o)
+		r.seek()
+		return
+	}
+	o.Head.Epoch = r.record.Epoch
+	r.peer.send(o)
+}
+
+// seek asks the resolver, in a goroutine of the node's.
+func (r *route) seek() {
+	n := r.office.node
+	if n.cache == nil {
+		r.found(nil, find.ErrNotFound)
+		return
+	}
+	if r.seeking {
+		return
+	}
+	r.seeking = true
+	n.runs.Go(func() {
+		records, err := n.cache.Find(n.ctx, r.to)
+		_ = n.shared.Do(func() { r.found(records, err) }) // after Close nobody waits
+	})
+}
+
+// found sends what has waited, or says why not.
+func (r *route) found(records []find.Record, err error) {
+	r.seeking = false
+	if err == nil && len(records) == 0 {
+		err = find.ErrNotFound
+	}
+	if err != nil {
+		if errors.Is(err, find.ErrNotFound) {
+			err = fmt.Errorf("%w: %v: %w", ErrNoService, r.to, err)
+		}
+		for _, o := range r.pending.Drain() {
+			if o.notFound(err) {
+				o.tryAgain(err)
+			} else {
+				o.finish(err)
+			}
+		}
+		return
+	}
+	r.record = records[0]
+	r.peer = r.office.peerOf(&r.record)
+	for _, o := range r.pending.Drain() {
+		r.office.begin(o)
+	}
+}
+
+// forget has the service looked for anew: it is not where it was thought to be.
+func (r *route) forget() {
+	if r.peer == nil {
+		return
+	}
+	r.peer = nil
+	if n := r.office.node; n.cache != nil {
+		n.cache.Forget(r.to, r.record.Epoch)
+	}
+}
