@@ -88,6 +88,22 @@ func (r *Record) CheckClaim() error {
 	return r.Check()
 }
 
+// key is equal for records of which only one can hold: those of one service, or of one member of a group.
+type key struct {
+	service, node wire.ID
+	at            string // where a member is whose process is not known
+}
+
+func (r *Record) key() key {
+	switch {
+	case r.Service.Kind() != wire.Group:
+		return key{service: r.Service}
+	case r.Node == wire.ID{}:
+		return key{service: r.Service, at: r.At[0]}
+	}
+	return key{service: r.Service, node: r.Node}
+}
+
 // Title is how people know the service: its name, or its ID if it has none.
 func (r *Record) Title() string {
 	switch {
