@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -63,6 +64,12 @@ func (q *fakeQueue) Wait(until clock.Time, spin time.Duration) error {
 		q.device.now = max(q.device.now, until)
 	}
 	return nil
+}
+
+func (q *fakeQueue) WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error {
+	lock.Unlock()
+	defer lock.Lock()
+	return q.Wait(until, spin)
 }
 
 type fakeDomain struct{}

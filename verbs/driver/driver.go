@@ -32,12 +32,15 @@
 // Ownership. A queue pair, its completion queue and its shared receives are used by one goroutine at a time; objects
 // that have no completion queue in common may be used in parallel. A device, its domains and their memory may be used by
 // any goroutine; only making something that names a completion queue belongs to that queue's owner. Wake and Locks may
-// be called from any goroutine. Slices passed to a call are the caller's again when it returns.
+// be called from any goroutine. Several goroutines may share a completion queue, and what belongs to it, by a lock of
+// theirs; while one of them waits in [SharedWaiter].WaitShared the others need not wait too. Slices passed to a call are the
+// caller's again when it returns.
 //
 // From Post to Completion a provider allocates nothing once it is warm.
 package driver
 
 import (
+	"sync"
 	"time"
 	"unsafe"
 
@@ -164,6 +167,16 @@ type Waiter interface {
 	// Wake ends a Wait that is under way, or the next one. Any goroutine may call it, also after Close: the end of a context
 	// may come that late.
 	Wake()
+}
+
+// SharedWaiter is a Waiter for goroutines that share the queue by a lock of theirs.
+type SharedWaiter interface {
+	Waiter
+	// WaitShared is Wait, called by the goroutine that holds lock. The provider releases it while it looks or sleeps, and
+	// holds it again when it returns. Meanwhile whoever holds the lock may use the queue and what belongs to it in every way
+	// but to wait. Who posts also polls: a completion of what was posted meanwhile need not end the wait. What else the
+	// others leave to do, a deadline for example, is seen to in time, whether that ends the wait or not.
+	WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error
 }
 
 // Driven is a CompletionQueue whose provider calls the loop, where other loops wait for the provider: the simulator's.
