@@ -77,7 +77,7 @@ func (h *Hub) NewLink() (*Link, error) {
 }
 
 // maxSpans is how many pieces a message is gathered from.
-func maxSpans(d *verbs.Domain) int { return min(4, d.Device().Limits().MaxSpans) }
+func maxSpans(d *verbs.Domain) int { return min(8, d.Device().Limits().MaxSpans) }
 
 // Address is what the peer needs to connect.
 func (l *Link) Address() verbs.Address { return l.pair.Address() }
