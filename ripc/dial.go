@@ -22,14 +22,14 @@ func (p *peer) dial() {
 	n, at, node := p.office.node, p.at, p.node
 	n.runs.Go(func() {
 		err := n.runDial(at, node, p)
-		_ = n.shared.Do(func() { p.dialled(err) }) // after Close nobody waits
+		_ = n.on(func() { p.dialled(err) }) // after Close nobody waits
 	})
 }
 
-// dialled hears how it went. If the other's meeting counts, that one brings the link.
+// dialled hears how it went. If the other's meeting counts, that one brings the link, or has.
 func (p *peer) dialled(err error) {
 	p.dials = false
-	if err != nil && !errors.Is(err, errCrossed) {
+	if err != nil && p.link == nil && !errors.Is(err, errCrossed) {
 		p.fail(err)
 	}
 }
@@ -99,13 +99,13 @@ func (n *Node) meet(s *connect.Session, decide func(*hello) (*peer, error)) erro
 	var l *link.Link
 	var mine hello
 	var err error
-	if failed := n.shared.Do(func() { l, mine, err = n.office.newEnd() }); failed != nil || err != nil {
+	if failed := n.on(func() { l, mine, err = n.office.newEnd() }); failed != nil || err != nil {
 		return errors.Join(failed, err)
 	}
 	linked := false
 	defer func() {
 		if !linked {
-			_ = n.shared.Do(l.Close) // after Close it is gone
+			_ = n.on(l.Close) // after Close it is gone
 		}
 	}()
 	theirs, card, err := n.greet(ctx, s, mine, l)
@@ -113,13 +113,13 @@ func (n *Node) meet(s *connect.Session, decide func(*hello) (*peer, error)) erro
 		return err
 	}
 	var p *peer
-	if failed := n.shared.Do(func() { p, err = decide(&theirs) }); failed != nil {
+	if failed := n.on(func() { p, err = decide(&theirs) }); failed != nil {
 		return failed
 	}
 	if err := verdicts(ctx, s, err); err != nil {
 		return err
 	}
-	failed := n.shared.Do(func() { err = n.office.join(p, l, &theirs, card.Addresses[0]) })
+	failed := n.on(func() { err = n.office.join(p, l, &theirs, card.Addresses[0]) })
 	linked = failed == nil && err == nil
 	return errors.Join(failed, err)
 }

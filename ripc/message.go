@@ -137,15 +137,15 @@ func (m *Message) PullInto(ctx context.Context, into ...*Buffer) error {
 		b.Retain()
 	}
 	var err error
-	failed := m.node.shared.Do(func() { err = m.delivery.link.Pull(&p.Pull) })
+	failed := m.node.on(func() { err = m.delivery.link.Pull(&p.Pull) })
 	if failed != nil || err != nil {
 		releaseAll(into)
 		return fmt.Errorf("pull: %w", orElse(failed, err))
 	}
 	m.isPulled = true
-	if err := m.node.shared.Await(ctx, &p.done); err != nil {
+	if err := m.node.await(ctx, &p.done); err != nil {
 		m.node.runs.Go(func() { // the buffers come back when it ends
-			_ = m.node.shared.Await(m.node.ctx, &p.done)
+			_ = m.node.await(m.node.ctx, &p.done)
 			releaseAll(into)
 		})
 		return err
@@ -214,7 +214,7 @@ func (m *Message) Release() {
 	}
 	m.isReleased = true
 	m.handle.Closed()
-	_ = m.node.shared.Do(func() { // after Close it is gone
+	_ = m.node.on(func() { // after Close it is gone
 		if m.wire.Loans.Len() > 0 && !m.isPulled {
 			m.delivery.link.Release(m.wire.Head.Number)
 		}

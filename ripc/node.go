@@ -156,8 +156,22 @@ func (n *Node) Alloc(size int) (*Buffer, error) { return n.pool.take(size) }
 
 // Counts is what the node's links have done.
 func (n *Node) Counts() (c link.Counts, err error) {
-	err = n.shared.Do(func() { c = n.office.hub.Counts() })
+	err = n.on(func() { c = n.office.hub.Counts() })
 	return c, err
+}
+
+// on runs f on the loop.
+func (n *Node) on(f func()) error { return closedAs(n.shared.Do(f)) }
+
+// await waits for an event of the loop's.
+func (n *Node) await(ctx context.Context, e *loop.Event) error { return closedAs(n.shared.Await(ctx, e)) }
+
+// closedAs says that the node is closed when its loop is.
+func closedAs(err error) error {
+	if errors.Is(err, loop.ErrClosed) {
+		return fmt.Errorf("the node is %w", ErrClosed)
+	}
+	return err
 }
 
 // Close ends the node at once: services, links and listeners. Who waits hears ErrClosed. What is to end well is shut down first.
@@ -174,7 +188,7 @@ func (n *Node) close() error {
 		failed = errors.Join(failed, l.Close())
 	}
 	if n.shared != nil {
-		failed = errors.Join(failed, n.shared.Do(n.office.close))
+		failed = errors.Join(failed, n.on(n.office.close))
 	}
 	n.runs.Wait()
 	if n.shared != nil {

@@ -76,11 +76,11 @@ func (n *Node) perform(ctx context.Context, o *operation) error {
 		o.letGo()
 		return err
 	}
-	if err := n.shared.Do(o.start); err != nil {
+	if err := n.on(o.start); err != nil {
 		o.letGo()
 		return err
 	}
-	if err := n.shared.Await(ctx, &o.done); err != nil {
+	if err := n.await(ctx, &o.done); err != nil {
 		return o.giveUp(err)
 	}
 	return o.err
@@ -98,7 +98,7 @@ func (o *operation) start() {
 // giveUp ends the waiting, unless it has come to an end meanwhile.
 func (o *operation) giveUp(why error) error {
 	err := why
-	_ = o.office.node.shared.Do(func() { // after Close there is nothing to end
+	_ = o.office.node.on(func() { // after Close there is nothing to end
 		if o.done.IsSet() {
 			err = o.err
 			return
@@ -217,7 +217,7 @@ func (o *operation) tryAgain(why error) {
 	}
 	n.runs.Go(func() {
 		_ = pause.For(n.ctx, wait)
-		_ = n.shared.Do(o.anew) // after Close nobody waits
+		_ = n.on(o.anew) // after Close nobody waits
 	})
 }
 

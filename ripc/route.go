@@ -78,7 +78,7 @@ func (r *route) seek() {
 	r.seeking = true
 	n.runs.Go(func() {
 		records, err := n.cache.Find(n.ctx, r.to)
-		_ = n.shared.Do(func() { r.found(records, err) }) // after Close nobody waits
+		_ = n.on(func() { r.found(records, err) }) // after Close nobody waits
 	})
 }
 

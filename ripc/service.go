@@ -69,7 +69,7 @@ func (n *Node) register(ctx context.Context, id ID, name string) (*Service, erro
 		s.claim, s.epoch = claim, claim.Record().Epoch
 	}
 	var err error
-	if failed := n.shared.Do(func() { err = n.office.add(s) }); failed != nil || err != nil {
+	if failed := n.on(func() { err = n.office.add(s) }); failed != nil || err != nil {
 		return nil, errors.Join(failed, err, s.withdraw(ctx))
 	}
 	s.handle = leak.Opened("ripc.Service")
@@ -94,7 +94,7 @@ func (f *office) add(s *Service) error {
 func (s *Service) runWatch() {
 	select {
 	case <-s.claim.Done():
-		_ = s.node.shared.Do(func() { s.end(s.claim.Err()) }) // after Close it has ended
+		_ = s.node.on(func() { s.end(s.claim.Err()) }) // after Close it has ended
 	case <-s.node.ctx.Done():
 	}
 }
@@ -115,7 +115,7 @@ func (s *Service) Name() string { return s.name }
 // Close gives the service up. What has arrived and was not received is refused.
 func (s *Service) Close() error {
 	failed := s.withdraw(s.node.ctx)
-	if err := s.node.shared.Do(func() { s.end(ErrClosed) }); !errors.Is(err, loop.ErrClosed) {
+	if err := s.node.on(func() { s.end(ErrClosed) }); !errors.Is(err, ErrClosed) {
 		failed = errors.Join(failed, err)
 	}
 	return failed
@@ -175,10 +175,10 @@ func (s *Service) take(slot *link.Slot, l *link.Link) {
 // Receive waits for the next message. It must be released.
 func (s *Service) Receive(ctx context.Context) (*Message, error) {
 	r := &receiver{}
-	if err := s.node.shared.Do(func() { s.await(r) }); err != nil {
+	if err := s.node.on(func() { s.await(r) }); err != nil {
 		return nil, err
 	}
-	if err := s.node.shared.Await(ctx, &r.done); err != nil {
+	if err := s.node.await(ctx, &r.done); err != nil {
 		if err := s.stopWaiting(r, err); err != nil {
 			return nil, err
 		}
@@ -205,7 +205,7 @@ func (s *Service) await(r *receiver) {
 
 // stopWaiting takes r off the list. If it has got a message meanwhile, that counts.
 func (s *Service) stopWaiting(r *receiver, why error) error {
-	failed := s.node.shared.Do(func() {
+	failed := s.node.on(func() {
 		if r.done.IsSet() {
 			why = nil
 		} else {
