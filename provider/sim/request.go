@@ -14,6 +14,8 @@ import (
 //	               │             │             │              │             │
 //	               └─────────────┴─────────────┴── lost ◀─────┴─────────────┘   the connection broke
 //
+// A Bind or a Revoke goes from outbound to done.
+//
 // In done and lost, and in queued, only the requester's queue knows it; in the other stages it stands in one list or
 // one event, and whoever takes it from there must carry it on, lose it or, if it is dropped, release it.
 type stage uint8
@@ -87,6 +89,9 @@ func (q *queuePair) post(from *driver.Request, ready clock.Time) {
 		tag: from.Tag, remote: from.Remote, compare: from.Compare, swap: from.Swap, after: from.After,
 		local: f.keepSpans(from.Span, from.More), ready: ready, pair: q.index, node: q.home, number: q.number,
 		bytes: uint32(from.Bytes()), imm: from.Imm, op: from.Op, flags: from.Flags,
+	}
+	if r.op.IsLocal() {
+		r.bytes = 0 // what it names is no message
 	}
 	q.pins++
 	f.traceRequest(Posted, r)
