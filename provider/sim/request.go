@@ -90,9 +90,6 @@ func (q *queuePair) post(from *driver.Request, ready clock.Time) {
 		local: f.keepSpans(from.Span, from.More), ready: ready, pair: q.index, node: q.home, number: q.number,
 		bytes: uint32(from.Bytes()), imm: from.Imm, op: from.Op, flags: from.Flags,
 	}
-	if r.op.IsLocal() {
-		r.bytes = 0 // what it names is no message
-	}
 	q.pins++
 	f.traceRequest(Posted, r)
 	if q.state == driver.Error {
