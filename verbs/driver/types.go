@@ -95,8 +95,13 @@ type Request struct {
 	After   Arrival    // chained: do not start before this has arrived; zero: start at once
 }
 
-// Bytes returns the length of the request's message.
-func (r *Request) Bytes() uint64 { return spanBytes(r.Span, r.More) }
+// Bytes returns the length of the request's message. A Bind has none, however much it lends.
+func (r *Request) Bytes() uint64 {
+	if r.Op.IsLocal() {
+		return 0
+	}
+	return spanBytes(r.Span, r.More)
+}
 
 // Arrival names the moment when Count messages have been received, without error, on the queue pair of the same device
 // numbered Queue, counted since its last Reset. A request that waits for it is started by the NIC, without the host
