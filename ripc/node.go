@@ -164,7 +164,9 @@ func (n *Node) Counts() (c link.Counts, err error) {
 func (n *Node) on(f func()) error { return closedAs(n.shared.Do(f)) }
 
 // await waits for an event of the loop's.
-func (n *Node) await(ctx context.Context, e *loop.Event) error { return closedAs(n.shared.Await(ctx, e)) }
+func (n *Node) await(ctx context.Context, e *loop.Event) error {
+	return closedAs(n.shared.Await(ctx, e))
+}
 
 // closedAs says that the node is closed when its loop is.
 func closedAs(err error) error {

@@ -18,10 +18,16 @@ type intruder struct {
 	pair   *verbs.QueuePair
 	memory *verbs.Memory
 	isUp   bool
+	status verbs.Status // of what was posted with tag 4
 }
 
 // Step hears how what it has posted ends; that is the other end's affair.
-func (i *intruder) Step(c *verbs.Completion) { i.isUp = i.isUp || c.Op == verbs.OpConnect }
+func (i *intruder) Step(c *verbs.Completion) {
+	i.isUp = i.isUp || c.Op == verbs.OpConnect
+	if c.Tag == 4 {
+		i.status = c.Status
+	}
+}
 
 // intrude makes an intruder that is linked with p.
 func (w *world) intrude(p *process) (*intruder, *Link) {
