@@ -54,3 +54,12 @@ func refusal(code wire.Code) error {
 	}
 	return fmt.Errorf("%w: %v", ErrRefused, code)
 }
+
+// undelivered is the error of a message that the peer has refused, or that was lost.
+func undelivered(why error) error {
+	var refused *link.RefusedError
+	if errors.As(why, &refused) {
+		return refusal(refused.Code)
+	}
+	return why
+}

@@ -1,6 +1,8 @@
 package ripc
 
 import (
+	"fmt"
+
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
@@ -70,10 +72,13 @@ func (nobody) Sent(*link.Outgoing, error)                 {}
 func (nobody) Answered(*link.Outgoing, *link.Slot, error) {}
 func (nobody) Returned(*link.Outgoing, error)             {}
 
-// Refused implements link.Handler: a Send was not delivered.
-func (f *office) Refused(l *link.Link, number uint64, code wire.Code) {
-	p := l.Peer.(*peer)
-	p.refused(number, code)
+// Undelivered implements link.Handler: whoever sends to that service next hears of it, once.
+func (f *office) Undelivered(_ *link.Link, to ID, why error) {
+	r := f.route(to)
+	if r.debt == nil {
+		r.debt = fmt.Errorf("an earlier message: %w", undelivered(why))
+	}
+	r.forget()
 }
 
 // Ended implements link.Handler. Who had something on its way there has been told.

@@ -52,7 +52,7 @@ func (n *Node) newOperation(kind wire.Type, from *Service, r *Request) *operatio
 	if from != nil {
 		o.Head.From = from.id
 	}
-	o.Owner, o.Expiry = o, r.Expiry
+	o.Owner, o.Expiry, o.Confirm = o, r.Expiry, kind == wire.Send && r.Idempotent
 	for _, item := range r.Items {
 		o.Items = append(o.Items, n.pool.piece(item))
 	}
@@ -191,6 +191,11 @@ func (o *operation) refused(code wire.Code) {
 
 // failed hears that the link has ended. What was surely not delivered is sent again, and so is what may be delivered twice.
 func (o *operation) failed(err error) {
+	var refused *link.RefusedError
+	if errors.As(err, &refused) {
+		o.refused(refused.Code)
+		return
+	}
 	mayRepeat := o.Head.Type != wire.Answer && (o.isIdempotent || errors.Is(err, link.ErrNotSent))
 	if !mayRepeat || errors.Is(err, link.ErrTooLarge) {
 		o.finish(err)

@@ -159,11 +159,6 @@ func (p *peer) speaksFor(from ID) bool {
 	return known || from == p.node
 }
 
-// refused hears that a Send was not delivered.
-func (p *peer) refused(number uint64, code wire.Code) {
-	p.office.node.log.Info("a message was not delivered", "process", p.node, "number", number, "code", code)
-}
-
 // lost hears that its link has ended. Its services are looked for anew.
 func (p *peer) lost(l *link.Link) {
 	if l != p.link && l != p.back {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/weft-fabric/weft/internal/fifo"
 	"github.com/weft-fabric/weft/ripc/find"
+	"github.com/weft-fabric/weft/ripc/wire"
 )
 
 // route is where a service is, as far as this node knows.
@@ -15,6 +16,7 @@ type route struct {
 	peer    *peer       // nil: it is being looked for, or has to be
 	record  find.Record // of the service
 	seeking bool
+	debt    error                  // a message was not delivered, and its sender did not wait to hear so
 	pending fifo.Queue[*operation] // wait for it to be found
 }
 
@@ -36,7 +38,7 @@ func (f *office) makeRoom() {
 		if len(f.routes) < maxRoutes {
 			return
 		}
-		if r.pending.Empty() {
+		if r.pending.Empty() && r.debt == nil {
 			delete(f.routes, to)
 		}
 	}
@@ -53,6 +55,12 @@ func (f *office) begin(o *operation) {
 		return
 	}
 	r := f.route(o.to)
+	if r.debt != nil && o.Head.Type == wire.Send && !o.isIdempotent {
+		err := r.debt
+		r.debt = nil
+		o.finish(err)
+		return
+	}
 	if f.services[o.to] != nil { // the shortest way
 		r.peer, r.record = f.self(), find.Record{Service: o.to}
 	}

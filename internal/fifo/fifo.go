@@ -38,6 +38,16 @@ func (q *Queue[T]) Pop() T {
 	return one
 }
 
+// Change lets change look at them in turn until it reports that it has changed one, and reports whether it has.
+func (q *Queue[T]) Change(change func(*T) bool) bool {
+	for i := q.head; i < len(q.list); i++ {
+		if change(&q.list[i]) {
+			return true
+		}
+	}
+	return false
+}
+
 // Remove takes out the first that fits, and reports whether there was one.
 func (q *Queue[T]) Remove(fits func(T) bool) bool {
 	for i := q.head; i < len(q.list); i++ {

@@ -37,6 +37,26 @@ func TestRemoveKeepsTheOrderOfTheOthers(t *testing.T) {
 	}
 }
 
+func TestChange(t *testing.T) {
+	var q Queue[int]
+	for i := range 3 {
+		q.Push(i)
+	}
+	q.Pop()
+	double := func(what int) func(*int) bool {
+		return func(i *int) bool {
+			if *i == what {
+				*i *= 2
+				return true
+			}
+			return false
+		}
+	}
+	if !q.Change(double(1)) || q.Change(double(0)) || !slices.Equal(q.Drain(), []int{2, 2}) {
+		t.Error("1 is there and was not doubled, or 0 is not and was")
+	}
+}
+
 // What was taken out must not be kept from the collector.
 func TestNothingIsKept(t *testing.T) {
 	var q Queue[*int]

@@ -36,10 +36,16 @@ func (l *Link) take(s *Slot) (kept bool) {
 		l.violated("%w", err)
 		return false
 	}
+	_, isAnswer := l.calls[m.Head.Number]
+	if m.Head.Type == wire.Refusal && !isAnswer && !l.refuse(m.Head.Number, m.Head.Code) {
+		l.violated("a refusal of message %d, which does not wait for it", m.Head.Number)
+		return false
+	}
 	if err := l.hear(m.Head.Credit, m.Head.Taken); err != nil {
 		l.violated("%w", err)
 		return false
 	}
+	l.confirm()
 	for _, number := range m.Releases.All() {
 		l.released(number)
 	}
@@ -50,7 +56,7 @@ func (l *Link) take(s *Slot) (kept bool) {
 	case wire.Answer:
 		return l.takeAnswer(m, s)
 	case wire.Refusal:
-		if _, isCall := l.calls[m.Head.Number]; isCall {
+		if isAnswer {
 			return l.takeAnswer(m, s)
 		}
 	}
@@ -77,7 +83,6 @@ func (l *Link) takeMessage(m *wire.Message, s *Slot) bool {
 	l.taken++
 	if m.Head.Type == wire.Refusal {
 		l.freed++
-		l.hub.config.Handler.Refused(l, m.Head.Number, m.Head.Code)
 		l.owe()
 		return false
 	}

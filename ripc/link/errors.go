@@ -1,6 +1,11 @@
 package link
 
-import "errors"
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft/ripc/wire"
+)
 
 // How what was given to a link may end.
 var (
@@ -23,3 +28,10 @@ var (
 	// ErrArgument: something is missing, or out of range.
 	ErrArgument = errors.New("bad argument")
 )
+
+// RefusedError is how a message ends that the peer has not handed to a service.
+type RefusedError struct{ Code wire.Code }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the peer has refused the message: %v", e.Code)
+}

@@ -30,8 +30,8 @@ type Handler interface {
 	// Arrived: a message to a service. m is only valid during the call, and points into s; s is the handler's until it
 	// releases it.
 	Arrived(l *Link, m *wire.Message, s *Slot)
-	// Refused: a Send to a service of the peer's was not delivered there.
-	Refused(l *Link, number uint64, code wire.Code)
+	// Undelivered: a Send, which nobody waits for any more, was refused (a *RefusedError), or nobody knows (ErrLost).
+	Undelivered(l *Link, to wire.ID, why error)
 	// Ended: the link is gone. Everybody else has been told.
 	Ended(l *Link, why error)
 }

@@ -20,12 +20,13 @@ type Link struct {
 	limit int // bytes that a message to the peer may have
 
 	credits
-	last    uint64                // the number of the last message
-	urgent  fifo.Queue[*Outgoing] // answers, which need no credit
-	waiting fifo.Queue[*Outgoing] // the rest
-	flight  fifo.Queue[*Slot]     // being sent
-	calls   map[uint64]*Outgoing  // without an answer, by number
-	lent    map[uint64]*Outgoing  // that lend something, by number
+	last    uint64                  // the number of the last message
+	urgent  fifo.Queue[*Outgoing]   // answers, which need no credit
+	waiting fifo.Queue[*Outgoing]   // the rest
+	flight  fifo.Queue[*Slot]       // being sent
+	unheard fifo.Queue[unconfirmed] // sent, and not confirmed
+	calls   map[uint64]*Outgoing    // without an answer, by number
+	lent    map[uint64]*Outgoing    // that lend something, by number
 
 	spare    []*verbs.Window
 	revokes  fifo.Queue[revocation] // to be begun
@@ -114,7 +115,7 @@ func (l *Link) IsReady() bool { return l.state == ready }
 
 // IsIdle reports whether nothing is under way on the link that this end knows of.
 func (l *Link) IsIdle() bool {
-	return l.urgent.Empty() && l.waiting.Empty() && l.flight.Empty() && len(l.calls) == 0 && len(l.lent) == 0 &&
+	return l.urgent.Empty() && l.waiting.Empty() && l.flight.Empty() && l.unheard.Empty() && len(l.calls) == 0 && len(l.lent) == 0 &&
 		l.pulls.Empty() && l.reading.Empty() && l.releases.Empty() && l.held() == 0
 }
 
@@ -155,11 +156,12 @@ func (l *Link) tellSenders(why error) {
 	for _, s := range l.flight.Drain() {
 		o := s.out
 		l.hub.leaving.give(s)
-		if o != nil {
+		if o != nil && !o.Confirm {
 			delete(l.calls, o.number) // who hears that it was not sent waits for no answer
 			o.sent(lost)
 		}
 	}
+	l.tellUnconfirmed(lost)
 	for _, o := range append(l.urgent.Drain(), l.waiting.Drain()...) {
 		o.sent(notSent)
 	}

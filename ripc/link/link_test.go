@@ -141,3 +141,38 @@ func TestACancelledMessageIsNotSent(t *testing.T) {
 		}
 	})
 }
+
+// Who wants to know hears whether the peer has handed a message to its service.
+func TestConfirmedMessages(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{}), w.newProcess(Config{})
+		there, back := w.join(a, b)
+		taken, refused, plain, lost := newLetter(wire.Send, "1"), newLetter(wire.Send, "2"), newLetter(wire.Send, "3"), newLetter(wire.Send, "4")
+		for _, l := range []*letter{taken, refused, lost} {
+			l.Confirm = true
+		}
+		b.on = func(got *arrival) {
+			if got.items[0] == "2" || got.items[0] == "3" {
+				no := newLetter(wire.Refusal)
+				no.Credit = true
+				no.Head = wire.Head{Type: wire.Refusal, Code: wire.NotHere, From: bob, To: alice, Number: got.head.Number}
+				check(w.t, got.link.Send(&no.Outgoing))
+			}
+			got.slot.Release()
+		}
+		for _, l := range []*letter{taken, refused, plain} {
+			check(w.t, there.Send(&l.Outgoing))
+		}
+		w.until("all are told", func() bool { return taken.sent == 1 && refused.sent == 1 && plain.sent == 1 && len(a.undelivered) == 1 })
+		var no *RefusedError
+		if taken.sentErr != nil || !errors.As(refused.sentErr, &no) || no.Code != wire.NotHere || plain.sentErr != nil || !errors.As(a.undelivered[0], &no) {
+			w.t.Errorf("%v, %v, %v, %v", taken.sentErr, refused.sentErr, plain.sentErr, a.undelivered[0])
+		}
+		back.Close()
+		check(w.t, there.Send(&lost.Outgoing))
+		w.until("the last is lost", func() bool { return lost.sent == 1 })
+		if !errors.Is(lost.sentErr, ErrLost) {
+			w.t.Errorf("%v", lost.sentErr)
+		}
+	})
+}

@@ -35,6 +35,7 @@ type Outgoing struct {
 	Fills   []Fill        // of an Answer
 	Expiry  time.Duration // how long the peer may use what is lent; 0: DefaultExpiry
 	Credit  bool          // a Refusal of a Send: nobody has kept a receive for it
+	Confirm bool          // of a Send: Sent is told when the peer has handed it to the service, or has refused it
 	Owner   Owner
 
 	number    uint64
@@ -50,7 +51,8 @@ type Outgoing struct {
 
 // Owner is told how an Outgoing ends. It is called from inside a Step, and must not wait.
 type Owner interface {
-	// Sent: the items are the program's again. The error says that it was not sent, or that nobody knows.
+	// Sent: the items are the program's again. The error says that it was not sent, that nobody knows, or, if it was to be
+	// confirmed, that it was refused: a *RefusedError.
 	Sent(o *Outgoing, err error)
 	// Answered: a Call that was sent has its answer, or a Refusal, in s, which is the owner's until it releases it. With an
 	// error there is none, and s is nil.
@@ -68,7 +70,7 @@ func grace(expiry time.Duration) time.Duration { return max(time.Second, expiry/
 // Reset makes o ready to be sent once more, elsewhere. Nothing of it may be under way.
 func (o *Outgoing) Reset() {
 	*o = Outgoing{Head: o.Head, Items: o.Items, Loans: o.Loans, Returns: o.Returns, Fills: o.Fills, Expiry: o.Expiry, Credit: o.Credit,
-		Owner: o.Owner, loans: lending{windows: o.loans.windows[:0]}, returns: lending{windows: o.returns.windows[:0]}}
+		Confirm: o.Confirm, Owner: o.Owner, loans: lending{windows: o.loans.windows[:0]}, returns: lending{windows: o.returns.windows[:0]}}
 }
 
 func (o *Outgoing) lends() bool { return len(o.Loans)+len(o.Returns) > 0 }

@@ -92,11 +92,11 @@ type process struct {
 	domain *verbs.Domain
 	loop   *loop.Loop
 
-	ready   int
-	arrived []*arrival
-	refused []wire.Code
-	ended   []error
-	on      func(a *arrival) // what to do with what arrives; nil: keep it
+	ready       int
+	arrived     []*arrival
+	undelivered []error
+	ended       []error
+	on          func(a *arrival) // what to do with what arrives; nil: keep it
 }
 
 // arrival is a message that has arrived.
@@ -121,8 +121,10 @@ func (p *process) Arrived(l *Link, m *wire.Message, s *Slot) {
 		p.on(a)
 	}
 }
-func (p *process) Refused(_ *Link, _ uint64, code wire.Code) { p.refused = append(p.refused, code) }
-func (p *process) Ended(_ *Link, why error)                  { p.ended = append(p.ended, why) }
+func (p *process) Undelivered(_ *Link, _ wire.ID, why error) {
+	p.undelivered = append(p.undelivered, why)
+}
+func (p *process) Ended(_ *Link, why error) { p.ended = append(p.ended, why) }
 
 func (w *world) newProcess(config Config) *process {
 	w.t.Helper()

@@ -100,6 +100,9 @@ func (l *Link) book(o *Outgoing) {
 	if o.needsCredit() {
 		l.credits.sent++
 	}
+	if o.Head.Type == wire.Send {
+		l.remember(o)
+	}
 	if o.Head.Type == wire.Call {
 		if l.calls == nil {
 			l.calls = make(map[uint64]*Outgoing)
@@ -255,7 +258,7 @@ func (h *Hub) stepSent(slot *Slot, c *verbs.Completion) {
 	}
 	l.flight.Pop()
 	h.leaving.give(slot)
-	if o != nil {
+	if o != nil && !o.Confirm {
 		o.sent(nil)
 	}
 	l.pump()

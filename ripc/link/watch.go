@@ -22,7 +22,7 @@ func (l *Link) stepWatch() {
 		return
 	}
 	l.expire()
-	if l.state != ready || len(l.calls)+len(l.lent)+l.reading.Len() == 0 {
+	if l.state != ready || len(l.calls)+len(l.lent)+l.reading.Len()+l.unheard.Len() == 0 {
 		return
 	}
 	if now := l.hub.config.Loop.Now(); now.Sub(l.posted) >= watchEvery && l.pair.Room() > 1 {
