@@ -44,6 +44,21 @@ func (e *FailedError) Error() string { return fmt.Sprintf("%v: %v: %s", e.Servic
 // Is makes it an ErrFailed.
 func (e *FailedError) Is(target error) bool { return target == ErrFailed }
 
+// UndeliveredError says that messages, which were sent before and whose senders did not wait to hear of them, were not delivered,
+// or that nobody knows. It is told once for each, by the next Send to the same service, which is not sent then.
+type UndeliveredError struct {
+	Service ID
+	Count   int   // how many
+	Why     error // of the first
+}
+
+func (e *UndeliveredError) Error() string {
+	return fmt.Sprintf("%d earlier messages to %v were not delivered: %v", e.Count, e.Service, e.Why)
+}
+
+// Unwrap is why.
+func (e *UndeliveredError) Unwrap() error { return e.Why }
+
 // refusal is the error for a code.
 func refusal(code wire.Code) error {
 	switch code {

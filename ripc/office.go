@@ -1,8 +1,6 @@
 package ripc
 
 import (
-	"fmt"
-
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
@@ -76,8 +74,9 @@ func (nobody) Returned(*link.Outgoing, error)             {}
 func (f *office) Undelivered(_ *link.Link, to ID, why error) {
 	r := f.route(to)
 	if r.debt == nil {
-		r.debt = fmt.Errorf("an earlier message: %w", undelivered(why))
+		r.debt = &UndeliveredError{Service: to, Why: undelivered(why)}
 	}
+	r.debt.Count++
 	r.forget()
 }
 

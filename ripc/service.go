@@ -29,6 +29,7 @@ type Service struct {
 	epoch     uint64
 	arrived   fifo.Queue[delivery]
 	receivers fifo.Queue[*receiver]
+	isLeaving bool  // what comes now is refused
 	why       error // it has ended
 }
 
@@ -94,6 +95,9 @@ func (f *office) add(s *Service) error {
 func (s *Service) runWatch() {
 	select {
 	case <-s.claim.Done():
+		if errors.Is(s.claim.Err(), find.ErrWithdrawn) {
+			return // whoever has done that ends it
+		}
 		_ = s.node.on(func() { s.end(s.claim.Err()) }) // after Close it has ended
 	case <-s.node.ctx.Done():
 	}
@@ -155,7 +159,7 @@ func (f *office) turnAway(d delivery) {
 // isMeant reports whether a message is for this incarnation of the service, and whether that may have it: a process that was
 // stopped, and goes on, must first hear whether the service is still its own.
 func (s *Service) isMeant(epoch uint64) bool {
-	if epoch != 0 && epoch != s.epoch {
+	if s.isLeaving || epoch != 0 && epoch != s.epoch {
 		return false
 	}
 	return s.claim == nil || s.claim.ValidUntil() == clock.Never || clock.Real.Now() < s.claim.ValidUntil()
