@@ -16,7 +16,7 @@ type route struct {
 	peer    *peer       // nil: it is being looked for, or has to be
 	record  find.Record // of the service
 	seeking bool
-	debt    error                  // a message was not delivered, and its sender did not wait to hear so
+	debt    *UndeliveredError      // messages were not delivered, and their senders did not wait to hear so
 	pending fifo.Queue[*operation] // wait for it to be found
 }
 
