@@ -77,10 +77,12 @@ func (n *Node) runAccept(l *connect.Listener) {
 func (f *office) admit(h *hello) (*peer, error) {
 	p := f.peers[h.node]
 	switch {
+	case f.isLeaving:
+		return nil, errors.New("this process is about to end")
 	case p == nil:
 		p = &peer{office: f, node: h.node}
 		f.know(p)
-	case p.link != nil:
+	case p.link != nil && p.link.Probe():
 		return nil, fmt.Errorf("process %v is linked already", h.node)
 	case p.dials && lower(f.node.id, h.node):
 		return nil, errCrossed

@@ -7,14 +7,15 @@ import (
 
 // office is what a node knows: its services, the processes that it talks to, and where services are. It belongs to the loop.
 type office struct {
-	node     *Node
-	hub      *link.Hub
-	services map[ID]*Service
-	routes   map[ID]*route
-	peers    map[ID]*peer     // by their node
-	places   map[string]*peer // whose node is not known yet, by their address
-	message  wire.Message     // taken apart last
-	isClosed bool
+	node      *Node
+	hub       *link.Hub
+	services  map[ID]*Service
+	routes    map[ID]*route
+	peers     map[ID]*peer     // by their node
+	places    map[string]*peer // whose node is not known yet, by their address
+	message   wire.Message     // taken apart last
+	isLeaving bool             // nobody new is let in
+	isClosed  bool
 }
 
 func newOffice(n *Node) *office {
@@ -78,6 +79,13 @@ func (f *office) Undelivered(_ *link.Link, to ID, why error) {
 	}
 	r.debt.Count++
 	r.forget()
+}
+
+// Leaving implements link.Handler: what is new goes elsewhere.
+func (f *office) Leaving(l *link.Link) {
+	if p := l.Peer.(*peer); p.link == l {
+		p.part()
+	}
 }
 
 // Ended implements link.Handler. Who had something on its way there has been told.

@@ -15,8 +15,9 @@ type peer struct {
 	node   ID       // nobody: not known yet
 	at     []string // where it listens; empty: it came by itself
 	link   *link.Link
-	back   *link.Link // the other end, if it is this very process
-	dials  bool       // a goroutine is at it
+	back   *link.Link   // the other end, if it is this very process
+	left   []*link.Link // that come to their end, and are not used for anything new
+	dials  bool         // a goroutine is at it
 	queue  fifo.Queue[*operation]
 
 	presented  map[ID]bool   // services of ours that it has been told the names of
@@ -127,7 +128,7 @@ func (p *peer) send(o *operation) {
 	p.present(o.from)
 	o.link = p.link
 	if err := p.link.Send(&o.Outgoing); err != nil {
-		o.finish(err)
+		o.failed(err)
 	}
 }
 
@@ -159,36 +160,48 @@ func (p *peer) speaksFor(from ID) bool {
 	return known || from == p.node
 }
 
+// part stops using the link for anything new.
+func (p *peer) part() {
+	p.left = append(p.left, p.link)
+	p.link = nil
+	p.forgetRoutes()
+}
+
+func (p *peer) forgetRoutes() {
+	for _, r := range p.office.routes {
+		if r.peer == p {
+			r.forget()
+		}
+	}
+}
+
 // lost hears that its link has ended. Its services are looked for anew.
 func (p *peer) lost(l *link.Link) {
-	if l != p.link && l != p.back {
-		return
+	if at := slices.Index(p.left, l); at >= 0 {
+		p.left = slices.Delete(p.left, at, at+1)
+	} else if l == p.link || l == p.back {
+		p.lostLink(l)
 	}
+	if p.link == nil && len(p.left) == 0 && p.queue.Empty() && !p.dials {
+		p.office.drop(p)
+	}
+}
+
+func (p *peer) lostLink(l *link.Link) {
 	other := p.back
 	if l == p.back {
 		other = p.link
 	}
 	p.link, p.back = nil, nil
-	for _, r := range p.office.routes {
-		if r.peer == p {
-			r.forget()
-		}
-	}
+	p.forgetRoutes()
 	if other != nil {
 		other.Close()
-	}
-	if p.queue.Empty() && !p.dials {
-		p.office.drop(p)
 	}
 }
 
 // fail ends what waits for a link that could not be made.
 func (p *peer) fail(err error) {
-	for _, r := range p.office.routes {
-		if r.peer == p {
-			r.forget()
-		}
-	}
+	p.forgetRoutes()
 	for _, o := range p.queue.Drain() {
 		o.unreached(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 
@@ -89,6 +90,7 @@ func (n *Node) Shutdown(ctx context.Context) error {
 			n.log.Warn("a service could not be given up", "service", s.name, "error", err)
 		}
 	}
+	_ = n.on(func() { n.office.leave(services) }) // it may have been closed meanwhile
 	for quiet := false; !quiet && ctx.Err() == nil; {
 		if n.on(func() { quiet = n.office.isQuiet(services) }) != nil {
 			break
@@ -100,18 +102,28 @@ func (n *Node) Shutdown(ctx context.Context) error {
 	return n.Close()
 }
 
-// isQuiet reports whether nothing is left to be received, sent or released.
-func (f *office) isQuiet(services []*Service) bool {
+// leave has the services take nothing new, and says farewell to everybody.
+func (f *office) leave(services []*Service) {
+	f.isLeaving = true
 	for _, s := range services {
 		s.isLeaving = true
+	}
+	for _, p := range f.everybody() {
+		if p.link != nil {
+			p.link.Leave()
+		}
+		if p.back != nil {
+			p.back.Leave()
+		}
+	}
+}
+
+// isQuiet reports whether nothing is left to be received, and all links have been left.
+func (f *office) isQuiet(services []*Service) bool {
+	for _, s := range services {
 		if !s.arrived.Empty() {
 			return false
 		}
 	}
-	for _, p := range f.peers {
-		if p.link != nil && !p.link.IsIdle() || p.back != nil && !p.back.IsIdle() || !p.queue.Empty() {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(f.everybody(), func(p *peer) bool { return p.link != nil || len(p.left) > 0 })
 }

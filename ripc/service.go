@@ -148,7 +148,9 @@ func (s *Service) end(why error) {
 // turnAway refuses a message that was taken in, but will not be received.
 func (f *office) turnAway(d delivery) {
 	if m := &f.message; m.Take(d.slot.Bytes()) == nil {
-		f.refuse(d.link, &m.Head, wire.Moved)
+		if m.Head.Type == wire.Call { // who has sent anything else was told that it was delivered
+			f.refuse(d.link, &m.Head, wire.Moved)
+		}
 		if m.Loans.Len() > 0 {
 			d.link.Release(m.Head.Number)
 		}
@@ -281,5 +283,9 @@ func (n *Node) call(ctx context.Context, from *Service, r *Request) (*Message, e
 	if err != nil {
 		return nil, err
 	}
-	return m, m.failure()
+	if err := m.failure(); err != nil {
+		m.Release()
+		return nil, err
+	}
+	return m, nil
 }

@@ -65,6 +65,10 @@ func (l *Link) take(s *Slot) (kept bool) {
 
 // takeWord ends the link of a peer that keeps talking and says nothing.
 func (l *Link) takeWord(m *wire.Message) {
+	if m.Head.Code == wire.Moved {
+		l.takeFarewell()
+		return
+	}
 	if l.idle++; m.Releases.Len() > 0 {
 		l.idle = 0
 	}
@@ -75,6 +79,10 @@ func (l *Link) takeWord(m *wire.Message) {
 
 // takeMessage hands a message to the handler, if the peer was allowed to send it.
 func (l *Link) takeMessage(m *wire.Message, s *Slot) bool {
+	if l.peerLeaves && m.Head.Type != wire.Refusal {
+		l.violated("a %v after its farewell", m.Head.Type)
+		return false
+	}
 	if l.left() <= 0 {
 		l.violated("a message more than the %d that it may send", l.told)
 		return false

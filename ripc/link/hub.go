@@ -32,6 +32,8 @@ type Handler interface {
 	Arrived(l *Link, m *wire.Message, s *Slot)
 	// Undelivered: a Send, which nobody waits for any more, was refused (a *RefusedError), or nobody knows (ErrLost).
 	Undelivered(l *Link, to wire.ID, why error)
+	// Leaving: the peer sends nothing new, and takes nothing new: it is about to end.
+	Leaving(l *Link)
 	// Ended: the link is gone. Everybody else has been told.
 	Ended(l *Link, why error)
 }

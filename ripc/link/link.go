@@ -36,6 +36,10 @@ type Link struct {
 	reading  fifo.Queue[*Pull]  // of each read under way
 	releases fifo.Queue[uint64] // numbers of messages whose loans the peer may have back, and was not told
 
+	leaves       bool // this end sends nothing new
+	saidFarewell bool // and has told the peer
+	peerLeaves   bool // the peer has told this end
+
 	wordSet  bool       // a timer to tell the peer something runs
 	watchSet bool       // a timer to watch the peer runs
 	posted   clock.Time // when something was posted last

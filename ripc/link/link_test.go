@@ -176,3 +176,32 @@ func TestConfirmedMessages(t *testing.T) {
 		}
 	})
 }
+
+// Who leaves loses nothing: what was sent before is answered, what was not is told so, and then the link ends at both sides.
+func TestALinkIsLeftWell(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{}), w.newProcess(Config{FirstWindow: 1, Window: 1})
+		there, back := w.join(a, b)
+		call, waits := newLetter(wire.Call, "first"), newLetter(wire.Call, "second")
+		check(w.t, there.Send(&call.Outgoing))
+		check(w.t, there.Send(&waits.Outgoing))
+		back.Leave()
+		w.until("the call has arrived, and the caller knows", func() bool { return len(b.arrived) == 1 && a.leaving == 1 })
+		if waits.sent != 1 || !errors.Is(waits.sentErr, ErrNotSent) {
+			w.t.Errorf("what was not sent: %d times, %v", waits.sent, waits.sentErr)
+		}
+		if err := there.Send(&newLetter(wire.Send).Outgoing); !errors.Is(err, ErrNotSent) {
+			w.t.Errorf("sent after the farewell: %v", err)
+		}
+		w.while(time.Millisecond)
+		if len(a.ended)+len(b.ended) > 0 {
+			w.t.Fatalf("it has ended before the answer: %v %v", a.ended, b.ended)
+		}
+		check(w.t, back.Send(&answerTo(b.arrived[0], "still here").Outgoing))
+		b.arrived[0].slot.Release()
+		w.until("the answer", func() bool { return call.answered == 1 })
+		check(w.t, call.answerErr)
+		call.slot.Release()
+		w.until("both have left", func() bool { return len(a.ended) == 1 && len(b.ended) == 1 })
+	})
+}

@@ -93,6 +93,7 @@ type process struct {
 	loop   *loop.Loop
 
 	ready       int
+	leaving     int
 	arrived     []*arrival
 	undelivered []error
 	ended       []error
@@ -109,7 +110,8 @@ type arrival struct {
 	slot  *Slot
 }
 
-func (p *process) Ready(*Link) { p.ready++ }
+func (p *process) Ready(*Link)   { p.ready++ }
+func (p *process) Leaving(*Link) { p.leaving++ }
 func (p *process) Arrived(l *Link, m *wire.Message, s *Slot) {
 	a := &arrival{link: l, head: m.Head, slot: s, loans: append([]wire.Span(nil), m.Loans.All()...),
 		backs: append([]wire.Span(nil), m.Returns.All()...)}

@@ -12,10 +12,13 @@ import (
 // its owner is told.
 func (l *Link) Send(o *Outgoing) error {
 	if l.state == ended {
-		return fmt.Errorf("send: the link is %w", ErrClosed)
+		return fmt.Errorf("%w: the link is %w", ErrNotSent, ErrClosed)
 	}
 	if err := o.check(l.limitNow()); err != nil {
 		return err
+	}
+	if l.IsLeaving() && o.needsCredit() && !o.Credit {
+		return fmt.Errorf("%w: the link is being left", ErrNotSent)
 	}
 	if o.needsCredit() {
 		l.waiting.Push(o)
@@ -66,8 +69,9 @@ func (l *Link) pump() {
 	}
 	l.pumpPulls()
 	if l.state == ready && l.mustTell() {
-		l.sendWord()
+		l.sendWord(wire.NoCode)
 	}
+	l.pumpFarewell()
 }
 
 // transmit sends o, if nothing is in the way, and reports whether that has been settled.
@@ -206,26 +210,28 @@ func (l *Link) fill(o *Outgoing, m *wire.Message) error {
 	return nil
 }
 
-// sendWord tells the peer what it has not been told, in a message of its own.
-func (l *Link) sendWord() {
+// sendWord tells the peer what it has not been told, in a message of its own, and reports whether it has. If there is no room, what
+// is under way will end, and pump comes here again.
+func (l *Link) sendWord(code wire.Code) bool {
 	if l.pair.Room() == 0 {
-		return // what is under way will end, and pump comes here again
+		return false
 	}
 	slot := l.hub.leaving.take()
 	if slot == nil {
-		return
+		return false
 	}
 	m := &l.hub.draft
 	m.Clear()
-	m.Head.Type = wire.Word
+	m.Head.Type, m.Head.Code = wire.Word, code
 	l.putNews(m, l.limit-wire.HeadSize)
 	slot.out = nil
 	if err := l.post(m, nil, slot); err != nil {
 		l.hub.leaving.give(slot)
 		l.end(err)
-		return
+		return false
 	}
 	l.hub.counts.Words++
+	return true
 }
 
 // owe sees to it that the peer is told, soon, what no message has told it by then.
@@ -242,7 +248,7 @@ const wordDelay = 200 * time.Microsecond
 func (l *Link) stepWord() {
 	l.wordSet = false
 	if l.state == ready && (l.hasNews() || !l.releases.Empty()) {
-		l.sendWord()
+		l.sendWord(wire.NoCode)
 		l.owe() // there may be more releases than fit
 	}
 }

@@ -34,3 +34,11 @@ func (l *Link) stepWatch() {
 	}
 	l.watch()
 }
+
+// Probe ends a link whose peer is gone, as far as the device knows, and reports whether it goes on.
+func (l *Link) Probe() bool {
+	if l.state == ready && l.pair.State() != verbs.Ready {
+		l.end(errPeerGone)
+	}
+	return l.state != ended
+}

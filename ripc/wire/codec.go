@@ -188,7 +188,7 @@ func (m *Message) check() error {
 	switch {
 	case h.Type == 0 || h.Type > lastType:
 		return malformed("type %d", h.Type)
-	case h.Code > lastCode, h.Code != NoCode && h.Type != Refusal && h.Type != Answer, h.Code == NoCode && h.Type == Refusal:
+	case h.Code > lastCode, h.Code != NoCode && !h.mayHaveCode(), h.Code == NoCode && h.Type == Refusal:
 		return malformed("code %d in a %v", h.Code, h.Type)
 	case !h.From.Valid() || !h.To.Valid() || h.From.Kind() == Group:
 		return malformed("from %v to %v", h.From, h.To)
@@ -210,6 +210,11 @@ func (m *Message) check() error {
 		return malformed("%d loans, %d returns, for %d ms", m.Loans.n, m.Returns.n, h.Expiry)
 	}
 	return nil
+}
+
+// mayHaveCode reports whether the code belongs to the type. A word with Moved says that its sender is about to leave.
+func (h *Head) mayHaveCode() bool {
+	return h.Type == Refusal || h.Type == Answer || h.Type == Word && h.Code == Moved
 }
 
 func takeSpans(b []byte, at int, list *List[Span], what string) (int, error) {

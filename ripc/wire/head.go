@@ -68,7 +68,7 @@ const (
 // Head is what a message says of itself, beside its lists. Its zero value is of no type, and not valid.
 type Head struct {
 	Type   Type
-	Code   Code   // of a Refusal, or of an Answer that failed
+	Code   Code   // of a Refusal, or of an Answer that failed; a Word has Moved if it is a farewell
 	From   ID     // whom an answer would go to
 	To     ID     // the service, or whom the answer goes to
 	Epoch  uint64 // which incarnation of To is meant; 0: any
