@@ -218,6 +218,6 @@ func (m *Message) Release() {
 		if m.wire.Loans.Len() > 0 && !m.isPulled {
 			m.delivery.link.Release(m.wire.Head.Number)
 		}
-		m.delivery.slot.Release()
+		m.delivery.release()
 	})
 }

@@ -10,16 +10,18 @@ type office struct {
 	node      *Node
 	hub       *link.Hub
 	services  map[ID]*Service
+	groups    map[ID][]*Service // members that are here
 	routes    map[ID]*route
 	peers     map[ID]*peer     // by their node
 	places    map[string]*peer // whose node is not known yet, by their address
 	message   wire.Message     // taken apart last
+	dropped   uint64           // messages
 	isLeaving bool             // nobody new is let in
 	isClosed  bool
 }
 
 func newOffice(n *Node) *office {
-	return &office{node: n, services: make(map[ID]*Service), routes: make(map[ID]*route), peers: make(map[ID]*peer),
+	return &office{node: n, services: make(map[ID]*Service), groups: make(map[ID][]*Service), routes: make(map[ID]*route), peers: make(map[ID]*peer),
 		places: make(map[string]*peer)}
 }
 
@@ -43,6 +45,10 @@ func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 		s.Release()
 		return
 	}
+	if m.Head.To.Kind() == wire.Group {
+		f.deliverToGroup(l, m, s)
+		return
+	}
 	service := f.services[m.Head.To]
 	if service == nil || !service.isMeant(m.Head.Epoch) {
 		f.refuse(l, &m.Head, wire.NotHere)
@@ -52,7 +58,7 @@ func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 		s.Release()
 		return
 	}
-	service.take(s, l)
+	service.take(delivery{slot: s, link: l})
 }
 
 // refuse tells the sender of a message that it was not delivered.
@@ -74,6 +80,10 @@ func (nobody) Returned(*link.Outgoing, error)             {}
 // Undelivered implements link.Handler: whoever sends to that service next hears of it, once.
 func (f *office) Undelivered(_ *link.Link, to ID, why error) {
 	r := f.route(to)
+	if to.Kind() == wire.Group {
+		r.until = 0 // somebody has left
+		return
+	}
 	if r.debt == nil {
 		r.debt = &UndeliveredError{Service: to, Why: undelivered(why)}
 	}
@@ -101,7 +111,7 @@ func (f *office) Ended(l *link.Link, why error) {
 // close ends everything that somebody could wait for.
 func (f *office) close() {
 	f.isClosed = true
-	for _, s := range f.services {
+	for _, s := range f.all() {
 		s.end(ErrClosed)
 	}
 	for _, r := range f.routes {
@@ -112,4 +122,15 @@ func (f *office) close() {
 	for _, p := range f.everybody() {
 		p.close()
 	}
+}
+
+// all are the services and the members of groups.
+func (f *office) all() (list []*Service) {
+	for _, s := range f.services {
+		list = append(list, s)
+	}
+	for _, members := range f.groups {
+		list = append(list, members...)
+	}
+	return list
 }

@@ -20,6 +20,7 @@ type Request struct {
 	Lend       []*Buffer     // long: the receiver reads them from where they are
 	Return     []*Buffer     // of a call: the service may write its answer there
 	Expiry     time.Duration // how long the peer may use what is lent; 0: a minute
+	Drop       bool          // of a short send: it is dropped, silently, if the receiver is not ready for it; nobody waits
 	Idempotent bool          // it does no harm if it is delivered twice: it is sent again if nobody knows whether it was
 }
 
@@ -33,11 +34,15 @@ type operation struct {
 	lent   []*Buffer  // kept until they are back
 
 	isIdempotent bool
+	mayDrop      bool
 	tries        int
 	isSent       bool
 	isBack       bool
-	isDetached   bool // nobody waits for its end
-	abandoned    bool // nobody waits any more
+	parts        int        // of a message to a group: not sent yet
+	reached      bool       // one was sent
+	partErr      error      // why one was not
+	whole        *operation // that it is a part of; nil: it is not
+	abandoned    bool       // nobody waits any more
 	slot         *link.Slot
 	err          error
 	done         loop.Event
@@ -47,9 +52,9 @@ var errAbandoned = errors.New("nobody waits any more")
 
 // newOperation makes an operation of a request.
 func (n *Node) newOperation(kind wire.Type, from *Service, r *Request) *operation {
-	o := &operation{office: n.office, from: from, to: r.To, isIdempotent: r.Idempotent}
+	o := &operation{office: n.office, from: from, to: r.To, isIdempotent: r.Idempotent, mayDrop: r.Drop && kind == wire.Send}
 	o.Head = wire.Head{Type: kind, From: n.id, To: r.To}
-	if from != nil {
+	if from != nil && from.id.Kind() != wire.Group {
 		o.Head.From = from.id
 	}
 	o.Owner, o.Expiry, o.Confirm = o, r.Expiry, kind == wire.Send && r.Idempotent
@@ -124,7 +129,6 @@ func (o *operation) abandon() {
 // Sent implements link.Owner.
 func (o *operation) Sent(_ *link.Outgoing, err error) {
 	if err != nil {
-		o.isBack = true // the link tells, if not
 		o.failed(err)
 		return
 	}
@@ -196,7 +200,7 @@ func (o *operation) failed(err error) {
 		o.refused(refused.Code)
 		return
 	}
-	mayRepeat := o.Head.Type != wire.Answer && (o.isIdempotent || errors.Is(err, link.ErrNotSent))
+	mayRepeat := o.Head.Type != wire.Answer && o.whole == nil && (o.isIdempotent || errors.Is(err, link.ErrNotSent))
 	if !mayRepeat || errors.Is(err, link.ErrTooLarge) {
 		o.finish(err)
 		return
@@ -212,7 +216,7 @@ const maxTries = 16
 
 // tryAgain begins anew, after a pause that grows: whoever moves a service needs a moment.
 func (o *operation) tryAgain(why error) {
-	if o.tries++; o.tries >= maxTries || o.abandoned || o.office.isClosed {
+	if o.tries++; o.tries >= maxTries || o.abandoned || o.office.isClosed || o.whole != nil {
 		o.finish(why)
 		return
 	}
@@ -247,10 +251,11 @@ func (o *operation) finish(err error) {
 	}
 	o.err = err
 	o.letGo()
-	if o.isDetached && err != nil {
-		o.office.node.log.Info("a message was lost", "to", o.to, "error", err)
-	}
 	o.done.Set()
+	if o.whole != nil {
+		o.whole.reached = o.whole.reached || err == nil
+		o.whole.partEnded(err)
+	}
 }
 
 // letGo releases what was kept.

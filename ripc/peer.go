@@ -125,6 +125,11 @@ func (p *peer) send(o *operation) {
 		p.dial()
 		return
 	}
+	if o.mayDrop && !p.link.MaySend() {
+		p.office.dropped++
+		o.finish(nil)
+		return
+	}
 	p.present(o.from)
 	o.link = p.link
 	if err := p.link.Send(&o.Outgoing); err != nil {
@@ -134,7 +139,7 @@ func (p *peer) send(o *operation) {
 
 // present tells the name of a service of ours before the first message that it sends.
 func (p *peer) present(s *Service) {
-	if s == nil || s.name == "" || p.presented[s.id] {
+	if s == nil || s.id.Kind() != wire.Named || p.presented[s.id] {
 		return
 	}
 	p.presented[s.id] = true

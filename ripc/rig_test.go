@@ -10,6 +10,7 @@ import (
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc/find"
+	"github.com/weft-fabric/weft/ripc/wire"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -28,9 +29,10 @@ type directory struct {
 	mu    sync.Mutex
 	epoch uint64
 	holds map[ID]*find.Hold
+	group map[ID][]*find.Hold
 }
 
-func newDirectory() *directory { return &directory{holds: make(map[ID]*find.Hold)} }
+func newDirectory() *directory { return &directory{holds: make(map[ID]*find.Hold), group: make(map[ID][]*find.Hold)} }
 
 func (d *directory) Name() string { return "test" }
 func (d *directory) Close() error { return nil }
@@ -38,6 +40,11 @@ func (d *directory) Close() error { return nil }
 func (d *directory) Claim(_ context.Context, r find.Record) (find.Claim, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if r.Service.Kind() == wire.Group {
+		h := find.NewHold(r, clock.Never)
+		d.group[r.Service] = append(d.group[r.Service], h)
+		return &claim{h, d}, nil
+	}
 	if old := d.holds[r.Service]; old != nil {
 		old.End(&find.SupersededError{By: r})
 	}
@@ -68,6 +75,15 @@ func (c *claim) Withdraw(context.Context) error {
 func (d *directory) Find(_ context.Context, id ID) ([]find.Record, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	var members []find.Record
+	for _, h := range d.group[id] {
+		if h.Err() == nil {
+			members = append(members, h.Record())
+		}
+	}
+	if len(members) > 0 {
+		return members, nil
+	}
 	if h := d.holds[id]; h != nil {
 		return []find.Record{h.Record()}, nil
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/internal/fifo"
 	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/wire"
@@ -13,8 +14,10 @@ import (
 type route struct {
 	office  *office
 	to      ID
-	peer    *peer       // nil: it is being looked for, or has to be
-	record  find.Record // of the service
+	peer    *peer         // nil: it is being looked for, or has to be
+	record  find.Record   // of the service
+	members []find.Record // of a group
+	until   clock.Time    // when they are looked for anew
 	seeking bool
 	debt    *UndeliveredError      // messages were not delivered, and their senders did not wait to hear so
 	pending fifo.Queue[*operation] // wait for it to be found
@@ -61,6 +64,10 @@ func (f *office) begin(o *operation) {
 		o.finish(err)
 		return
 	}
+	if o.to.Kind() == wire.Group {
+		r.beginGroup(o)
+		return
+	}
 	if f.services[o.to] != nil { // the shortest way
 		r.peer, r.record = f.self(), find.Record{Service: o.to}
 	}
@@ -71,6 +78,17 @@ func (f *office) begin(o *operation) {
 	}
 	o.Head.Epoch = r.record.Epoch
 	r.peer.send(o)
+}
+
+// beginGroup sends to all members of a group, as soon as they are known.
+func (r *route) beginGroup(o *operation) {
+	switch {
+	case r.knowsMembers() || r.office.node.cache == nil:
+		r.spread(o)
+	default:
+		r.pending.Push(o)
+		r.seek()
+	}
 }
 
 // seek asks the resolver, in a goroutine of the node's.
@@ -109,8 +127,12 @@ func (r *route) found(records []find.Record, err error) {
 		}
 		return
 	}
-	r.record = records[0]
-	r.peer = r.office.peerOf(&r.record)
+	if r.to.Kind() == wire.Group {
+		r.foundMembers(records)
+	} else {
+		r.record = records[0]
+		r.peer = r.office.peerOf(&r.record)
+	}
 	for _, o := range r.pending.Drain() {
 		r.office.begin(o)
 	}

@@ -78,11 +78,7 @@ func guard(ctx context.Context, m *Message, handle Handler) (err error) {
 // what is under way comes to its end. Then, or when ctx ends, it closes the node. Who has to receive must go on until then.
 func (n *Node) Shutdown(ctx context.Context) error {
 	var services []*Service
-	if err := n.on(func() {
-		for _, s := range n.office.services {
-			services = append(services, s)
-		}
-	}); err != nil {
+	if err := n.on(func() { services = n.office.all() }); err != nil {
 		return n.Close()
 	}
 	for _, s := range services {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/internal/fifo"
@@ -37,6 +38,17 @@ type Service struct {
 type delivery struct {
 	slot *link.Slot
 	link *link.Link
+	left *int // how many have not released it; nil: it is for one alone
+}
+
+// release gives it back, if nobody else has it.
+func (d *delivery) release() {
+	if d.left != nil {
+		if *d.left--; *d.left > 0 {
+			return
+		}
+	}
+	d.slot.Release()
 }
 
 // receiver is somebody who waits for a message.
@@ -87,7 +99,11 @@ func (f *office) add(s *Service) error {
 	case f.services[s.id] != nil:
 		return fmt.Errorf("register %q: this process has it: %w", s.name, find.ErrTaken)
 	}
-	f.services[s.id] = s
+	if s.id.Kind() == wire.Group {
+		f.groups[s.id] = append(f.groups[s.id], s)
+	} else {
+		f.services[s.id] = s
+	}
 	return nil
 }
 
@@ -132,9 +148,7 @@ func (s *Service) end(why error) {
 		return
 	}
 	s.why = why
-	if f.services[s.id] == s {
-		delete(f.services, s.id)
-	}
+	f.remove(s)
 	for _, r := range s.receivers.Drain() {
 		r.err = fmt.Errorf("service %q has ended: %w", s.name, why)
 		r.done.Set()
@@ -143,6 +157,17 @@ func (s *Service) end(why error) {
 		f.turnAway(d)
 	}
 	s.handle.Closed()
+}
+
+func (f *office) remove(s *Service) {
+	if f.services[s.id] == s {
+		delete(f.services, s.id)
+	}
+	if members := slices.DeleteFunc(f.groups[s.id], func(other *Service) bool { return other == s }); len(members) > 0 {
+		f.groups[s.id] = members
+	} else {
+		delete(f.groups, s.id)
+	}
 }
 
 // turnAway refuses a message that was taken in, but will not be received.
@@ -155,7 +180,7 @@ func (f *office) turnAway(d delivery) {
 			d.link.Release(m.Head.Number)
 		}
 	}
-	d.slot.Release()
+	d.release()
 }
 
 // isMeant reports whether a message is for this incarnation of the service, and whether that may have it: a process that was
@@ -168,13 +193,13 @@ func (s *Service) isMeant(epoch uint64) bool {
 }
 
 // take gives a message to whoever waits, or keeps it. It belongs to the loop.
-func (s *Service) take(slot *link.Slot, l *link.Link) {
+func (s *Service) take(d delivery) {
 	if s.receivers.Empty() {
-		s.arrived.Push(delivery{slot, l})
+		s.arrived.Push(d)
 		return
 	}
 	r := s.receivers.Pop()
-	r.got = delivery{slot, l}
+	r.got = d
 	r.done.Set()
 }
 
@@ -268,6 +293,9 @@ func (n *Node) Call(ctx context.Context, to ID, items ...[]byte) (*Message, erro
 func (n *Node) Do(ctx context.Context, r Request) (*Message, error) { return n.call(ctx, nil, &r) }
 
 func (n *Node) send(ctx context.Context, from *Service, r *Request) error {
+	if r.To.Kind() == wire.Group && len(r.Lend) > 0 {
+		return fmt.Errorf("lend to a group: only short messages go to groups: %w", ErrArgument)
+	}
 	if len(r.Return) > 0 {
 		return fmt.Errorf("send: only a call is answered, and can have returns: %w", ErrArgument)
 	}
@@ -275,11 +303,14 @@ func (n *Node) send(ctx context.Context, from *Service, r *Request) error {
 }
 
 func (n *Node) call(ctx context.Context, from *Service, r *Request) (*Message, error) {
+	if r.To.Kind() == wire.Group {
+		return nil, fmt.Errorf("call a group: only short messages go to groups: %w", ErrArgument)
+	}
 	o := n.newOperation(wire.Call, from, r)
 	if err := n.perform(ctx, o); err != nil {
 		return nil, err
 	}
-	m, err := n.newMessage(from, delivery{o.slot, o.link})
+	m, err := n.newMessage(from, delivery{slot: o.slot, link: o.link})
 	if err != nil {
 		return nil, err
 	}

@@ -37,6 +37,11 @@ func (l *Link) limitNow() int {
 	return l.limit
 }
 
+// MaySend reports whether a short message would be sent at once.
+func (l *Link) MaySend() bool {
+	return l.state == ready && !l.IsLeaving() && l.waiting.Empty() && l.maySend() && l.pair.Room() > 1
+}
+
 // Cancel takes o back if it has not been sent, and reports whether that was so. Its owner is told nothing then.
 func (l *Link) Cancel(o *Outgoing) bool {
 	fits := func(other *Outgoing) bool { return other == o }
