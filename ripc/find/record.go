@@ -88,20 +88,22 @@ func (r *Record) CheckClaim() error {
 	return r.Check()
 }
 
-// key is equal for records of which only one can hold: those of one service, or of one member of a group.
-type key struct {
-	service, node wire.ID
-	at            string // where a member is whose process is not known
+// Key is equal for records of which only one can hold: those of one service, or of one member of a group.
+type Key struct {
+	Service wire.ID
+	Node    wire.ID // of a member of a group
+	At      string  // of a member of a group whose Node is not known
 }
 
-func (r *Record) key() key {
+// Key is what the record is one of.
+func (r *Record) Key() Key {
 	switch {
 	case r.Service.Kind() != wire.Group:
-		return key{service: r.Service}
+		return Key{Service: r.Service}
 	case r.Node == wire.ID{}:
-		return key{service: r.Service, at: r.At[0]}
+		return Key{Service: r.Service, At: r.At[0]}
 	}
-	return key{service: r.Service, node: r.Node}
+	return Key{Service: r.Service, Node: r.Node}
 }
 
 // Title is how people know the service: its name, or its ID if it has none.
