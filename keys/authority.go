@@ -64,7 +64,7 @@ func ReadAuthority(path string) (*Authority, error) {
 	if err != nil {
 		return nil, err
 	}
-	cluster, err := clusterOf(b.Certificate)
+	cluster, err := ClusterOf(b.Certificate)
 	switch {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w: %w", path, err, ErrNotKeys)
@@ -74,8 +74,8 @@ func ReadAuthority(path string) (*Authority, error) {
 	return &Authority{cluster: cluster, own: b, now: time.Now}, nil
 }
 
-// clusterOf is the cluster of an authority.
-func clusterOf(c *x509.Certificate) (string, error) {
+// ClusterOf is the cluster whose authority has this certificate.
+func ClusterOf(c *x509.Certificate) (string, error) {
 	if !c.IsCA {
 		return "", fmt.Errorf("it is the certificate of a member, not of an authority")
 	}

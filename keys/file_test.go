@@ -173,7 +173,7 @@ func FuzzParseBundle(f *testing.F) {
 			return
 		}
 		_, _ = IdentityOf(b.Certificate)
-		_, _ = clusterOf(b.Certificate)
+		_, _ = ClusterOf(b.Certificate)
 		first, err := b.Encode()
 		if err != nil {
 			t.Fatal(err)
