@@ -46,6 +46,11 @@ var layers = []layer{
 		reason:   "small leaves need the standard library only",
 	},
 	{
+		packages: words("keys"),
+		may:      words("internal/..."),
+		reason:   "who is who must be judged by as little code as possible, and by all who connect",
+	},
+	{
 		packages: words("verbs/driver"),
 		may:      words("clock"),
 		reason:   "whoever writes a provider should have to read this one package",
