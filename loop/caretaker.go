@@ -60,6 +60,7 @@ func (s *Shared) lookRound(seen uint64) (stints uint64, parked, goOn bool) {
 	case s.driver != nil:
 		s.caretaker.parked = true
 	default:
+		s.counts.own++
 		_ = s.drive(context.Background(), own) // what it fails with is kept
 	}
 	return s.counts.stints, s.caretaker.parked, s.trouble("") == nil

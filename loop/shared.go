@@ -46,6 +46,7 @@ type Shared struct {
 // counts is what tests judge by.
 type counts struct {
 	stints  uint64 // times that somebody began to drive
+	own     uint64 // of these, the caretaker's
 	wakes   uint64 // calls that ended the driver's sleep
 	signals uint64 // followers that were told something
 	rouses  uint64 // of the caretaker's, by somebody else than its timer

@@ -3,6 +3,7 @@ package hook
 import (
 	"encoding/binary"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -128,6 +129,12 @@ func (q *fakeQueue) Wait(until clock.Time, _ time.Duration) error {
 		q.fake.now = min(until, q.fake.now+10)
 	}
 	return nil
+}
+
+func (q *fakeQueue) WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error {
+	lock.Unlock()
+	defer lock.Lock()
+	return q.Wait(until, spin)
 }
 
 type fakeReceives struct{ list []driver.Receive }
