@@ -45,6 +45,7 @@ func capabilities(v any) string {
 		{"Allocator", is[driver.Allocator]}, {"Phantoms", is[driver.Phantoms]},
 		{"SharedReceiver", is[driver.SharedReceiver]}, {"MemoryAccess", is[driver.MemoryAccess]},
 		{"PhantomMemory", is[driver.PhantomMemory]}, {"Waiter", is[driver.Waiter]}, {"Driven", is[driver.Driven]},
+		{"Windows", is[driver.Windows]},
 	} {
 		if c.has(v) {
 			list = append(list, c.name)
