@@ -244,10 +244,12 @@ func (q *QueuePair) Reset(tag Tag) error {
 	if err := q.Flush(); err != nil {
 		return err
 	}
-	if err := q.closeWindows(); err != nil {
-		return err
-	}
-	err := q.startControl(OpReset, tag, q.driver.Reset)
+	err := q.startControl(OpReset, tag, func(token Tag) error {
+		if err := q.closeWindows(); err != nil {
+			return err
+		}
+		return q.driver.Reset(token)
+	})
 	if err == nil {
 		q.phase = phaseResetting
 	}

@@ -107,6 +107,20 @@ func assemblePhantom(core driver.Memory, access driver.MemoryAccess, marks marke
 	}{core, access, marks}
 }
 
+// pairParts is a queue pair with its one capability.
+type pairParts struct {
+	driver.QueuePair
+	driver.Windows
+}
+
+// assemblePair gives the wrapper the capability of the queue pair inside.
+func assemblePair(own, inner driver.QueuePair, with layer) driver.QueuePair {
+	if has, ok := inner.(driver.Windows); ok {
+		return pairParts{own, windows{own, has, with}}
+	}
+	return own
+}
+
 // assembleDevice gives the wrapper the capabilities of the device inside. They need no wrapping: no object passes
 // through them.
 func assembleDevice(core *device, inner driver.Device) driver.Device {

@@ -46,7 +46,7 @@ func capabilities(v any) string {
 		{"Allocator", is[driver.Allocator]}, {"Phantoms", is[driver.Phantoms]},
 		{"SharedReceiver", is[driver.SharedReceiver]}, {"MemoryAccess", is[driver.MemoryAccess]},
 		{"PhantomMemory", is[driver.PhantomMemory]}, {"Waiter", is[driver.Waiter]},
-		{"SharedWaiter", is[driver.SharedWaiter]}, {"Driven", is[driver.Driven]},
+		{"SharedWaiter", is[driver.SharedWaiter]}, {"Driven", is[driver.Driven]}, {"Windows", is[driver.Windows]},
 	} {
 		if c.has(v) {
 			list = append(list, c.name)
