@@ -40,7 +40,7 @@ type Authority struct {
 // NewAuthority makes the authority of a cluster. A zero duration is DefaultAuthorityValid.
 //
 // Its keys, and those that it issues, are on the curve P-256: every TLS library, browser, security module and other
-// authority can use those, and in Go they are as fast as Ed25519.
+// authority can use those, which is not so with Ed25519.
 func NewAuthority(cluster string, valid time.Duration) (*Authority, error) {
 	valid = cmp.Or(valid, DefaultAuthorityValid)
 	if err := cmp.Or(checkWord("cluster", cluster, MaxWord), checkValid(valid)); err != nil {

@@ -11,20 +11,20 @@ import (
 func TestRequestsThatAreRefused(t *testing.T) {
 	a, day := newAuthority(t, "c"), 24*time.Hour
 	for says, change := range map[string]func(*Request){
-		"there is no name":    func(r *Request) { r.Name = "" },
-		"there is no role":    func(r *Request) { r.Role = "" },
-		`the name "a/b"`:      func(r *Request) { r.Name = "a/b" },
-		`the name ".a"`:       func(r *Request) { r.Name = ".a" },
-		`the role "a b"`:      func(r *Request) { r.Role = "a b" },
-		"allowed are 63":      func(r *Request) { r.Role = strings.Repeat("r", 64) },
-		"behind a slash":      func(r *Request) { r.Services = []string{"kv*"} },
-		"named twice":         func(r *Request) { r.Services = []string{"kv", "kv"} },
-		"more than 64 serv":   func(r *Request) { r.Services = slices.Repeat([]string{"kv"}, 65) },
-		"from a minute":       func(r *Request) { r.Valid = time.Second },
-		"to 36500 days":       func(r *Request) { r.Valid = -day },
-		"authority itself":    func(r *Request) { r.Valid = 3651 * day },
-		`the address "a:b"`:   func(r *Request) { r.Addresses = []string{"a:b"} },
-		"more than 64 addres": func(r *Request) { r.Addresses = slices.Repeat([]string{"a"}, 65) },
+		"there is no name":  func(r *Request) { r.Name = "" },
+		"there is no role":  func(r *Request) { r.Role = "" },
+		`the name "a/b"`:    func(r *Request) { r.Name = "a/b" },
+		`the name ".a"`:     func(r *Request) { r.Name = ".a" },
+		`the role "a b"`:    func(r *Request) { r.Role = "a b" },
+		"allowed are 63":    func(r *Request) { r.Role = strings.Repeat("r", 64) },
+		"behind a slash":    func(r *Request) { r.Services = []string{"kv*"} },
+		"named twice":       func(r *Request) { r.Services = []string{"kv", "kv"} },
+		"more than 64 serv": func(r *Request) { r.Services = slices.Repeat([]string{"kv"}, 65) },
+		"from a minute":     func(r *Request) { r.Valid = time.Second },
+		"to 36500 days":     func(r *Request) { r.Valid = -day },
+		"authority itself":  func(r *Request) { r.Valid = 3651 * day },
+		`the address "a:b"`: func(r *Request) { r.Addresses = []string{"a:b"} },
+		"64 addresses":      func(r *Request) { r.Addresses = slices.Repeat([]string{"a"}, 65) },
 	} {
 		r := member("host1")
 		change(&r)

@@ -45,7 +45,7 @@ func readFile(path string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // it was only read
 	info, err := file.Stat()
 	if err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (b *Bundle) write(path string, place func(temporary string) error) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }() // after a rename there is nothing to remove
 	_, err = file.Write(text)
 	if err == nil {
 		err = file.Sync()

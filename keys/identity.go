@@ -53,6 +53,9 @@ func (i *Identity) add(u *url.URL) error {
 	if (*u != url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path, RawPath: u.RawPath}) {
 		return fmt.Errorf("%q has more than a cluster and a path", u)
 	}
+	if u.Host == "" {
+		return fmt.Errorf("%q has no cluster", u)
+	}
 	if i.Cluster != "" && i.Cluster != u.Host {
 		return fmt.Errorf("it is of two clusters, %q and %q", i.Cluster, u.Host)
 	}
@@ -71,8 +74,11 @@ func (i *Identity) add(u *url.URL) error {
 }
 
 func setOnce(field *string, value, kind string) error {
-	if *field != "" {
+	switch {
+	case *field != "":
 		return fmt.Errorf("it has two %ss, %q and %q", kind, *field, value)
+	case value == "":
+		return fmt.Errorf("it has an empty %s", kind)
 	}
 	*field = value
 	return nil

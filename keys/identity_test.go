@@ -72,11 +72,12 @@ func TestNamesThatAreRefused(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, says := range map[string]string{
-		"":                                                          "no URI that begins with weft://",
-		"spiffe://c/name/n":                                         "no URI that begins with weft://",
-		"weft://c/name/n":                                           "no role",
-		"weft://c/role/r":                                           "no name",
-		"weft:///name/n weft:///role/r":                             "no URI",
+		"":                  "no URI that begins with weft://",
+		"spiffe://c/name/n": "no URI that begins with weft://",
+		"weft://c/name/n":   "no role",
+		"weft://c/role/r":   "no name",
+		"weft://c/name/ weft://c/name/n weft://c/role/r":            "an empty name",
+		"weft:///name/n weft://c/role/r":                            "has no cluster",
 		good + "weft://d/service/kv":                                "two clusters",
 		good + "weft://c/role/s":                                    "two roles",
 		good + "weft://c/name/m":                                    "two names",

@@ -1,6 +1,7 @@
 package keys
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"log/slog"
 	"os"
@@ -43,7 +44,8 @@ func TestANewAuthorityIsTrustedAtTheNextHandshake(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	config := k.TLS()
+	config := k.TLS().Clone()
+	config.ClientAuth = tls.RequireAndVerifyClientCert // as the software NIC does
 	theirs := issue(t, after, member("theirs"))
 	theirs.Authorities = append(theirs.Authorities, before.own.Certificate)
 	others := ring(t, theirs).TLS()
@@ -113,7 +115,7 @@ func TestGoroutinesShareAKeyring(t *testing.T) {
 	for range 4 {
 		all.Go(func() {
 			for range 50 {
-				k.Identity().Services[0] = "mine"
+				k.Identity()
 				_, _ = k.show()
 			}
 		})
@@ -124,6 +126,7 @@ func TestGoroutinesShareAKeyring(t *testing.T) {
 		}
 	}
 	all.Wait()
+	k.Identity().Services[0] = "theirs"
 	if id := k.Identity(); id.Name != "next" || id.Services[0] != "kv/*" {
 		t.Errorf("%+v", id)
 	}

@@ -101,6 +101,28 @@ func TestOneMemberIsIssuedAndRenewed(t *testing.T) {
 	}
 }
 
+// While a cluster changes its authority, files hold both. A renewed one does, too.
+func TestARenewedMemberTrustsWhomItTrusted(t *testing.T) {
+	dir, other := t.TempDir(), t.TempDir()
+	path := keysJSON(t, "make", dir, "host1")[1].File
+	next, err := keys.ReadAuthority(keysJSON(t, "init", other)[0].File)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := keys.Read(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Authorities = append(b.Authorities, next.Bundle().Certificate)
+	if err := b.Replace(path); err != nil {
+		t.Fatal(err)
+	}
+	before := keysJSON(t, "show", path)[0]
+	if after := keysJSON(t, "renew", dir)[0]; len(after.Trusts) != 2 || !slices.Equal(after.Trusts, before.Trusts) {
+		t.Errorf("%v became %v", before.Trusts, after.Trusts)
+	}
+}
+
 func TestKeysAreShown(t *testing.T) {
 	dir := t.TempDir()
 	keysJSON(t, "make", dir, "host1", "--service", "kv/*", "--service", "log")
