@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand"
 	"net/netip"
+	"os"
 	"testing"
 	"time"
 
@@ -324,10 +325,81 @@ func TestAnswersAreLimited(t *testing.T) {
 	}
 }
 
+// said takes what a machine wants to send.
+func said(m *machine) []outgoing {
+	out := m.out
+	m.out = nil
+	return out
+}
+
+func TestQuestionsComeAtGrowingPausesAndThenTheAnnouncement(t *testing.T) {
+	m := newMachine(lease)
+	s := m.claim(0, 1, named("kv", 1))
+	var at []clock.Time
+	for now := clock.Time(0); s.state == probing; now += 10e6 {
+		m.tick(now)
+		for _, o := range said(m) {
+			if o.to != everybody || o.kind != probe && now != clock.Time(lease) {
+				t.Errorf("at %v: %+v", now, o)
+			}
+			at = append(at, now)
+		}
+	}
+	want := "[0s 20ms 60ms 140ms 300ms 460ms 620ms 780ms 940ms 1s]"
+	if got := fmt.Sprint(at); got != want {
+		t.Errorf("said something at %v, want %v", got, want)
+	}
+}
+
+func TestWhoIsAskedAnswersTheOneWhoAsked(t *testing.T) {
+	m, from := newMachine(lease), netip.MustParseAddrPort("10.0.0.1:1")
+	s := m.claim(5, 5, named("kv", 1))
+	later, earlier := named("kv", 2), named("kv", 2)
+	later.Epoch, earlier.Epoch = 6, 4
+	expect := func(what string, to netip.AddrPort, k kind) {
+		t.Helper()
+		out := said(m)
+		if len(out) != 1 || out[0].to != to || out[0].kind != k || out[0].records[0].Node != node(1) {
+			t.Errorf("%s: said %+v", what, out)
+		}
+	}
+	m.take(5, from, &packet{kind: probe, lease: lease, records: []find.Record{later}})
+	expect("two are probing", from, probe)
+	m.becomeHeld(5, s)
+	expect("held now", everybody, tell)
+	m.take(5, from, &packet{kind: probe, lease: lease, records: []find.Record{later}})
+	expect("a probe", from, tell)
+	m.take(5, from, &packet{kind: ask, lease: lease, id: s.record.Service})
+	expect("asked", from, tell)
+	m.take(5, from, &packet{kind: ask, lease: lease})
+	expect("asked for all", from, tell)
+	m.take(5, from, &packet{kind: tell, lease: lease, records: []find.Record{earlier}})
+	expect("another holder, of a lower epoch", everybody, tell)
+	m.take(5, from, &packet{kind: ask, lease: lease, id: wire.NameID("other")})
+	if out := said(m); len(out) > 0 || s.hold.Err() != nil {
+		t.Errorf("asked for another: said %+v, %v", out, s.hold.Err())
+	}
+}
+
+func TestWhoClaimsWaitsForTheLeaseThatWasHeard(t *testing.T) {
+	m := newMachine(lease)
+	before := named("kv", 2)
+	before.Epoch = 1e18
+	m.take(0, everybody, &packet{kind: tell, lease: 5 * lease, records: []find.Record{before}})
+	s := m.claim(1, 1, named("kv", 1))
+	if s.until != clock.Time(5*lease) || s.record.Epoch != 1e18+1 {
+		t.Errorf("it waits until %v, for epoch %d", s.until, s.record.Epoch)
+	}
+}
+
 // TestNoTwoAreValid: hosts claim, are stopped, go on, and withdraw, at any time, on a network that loses packets now and then. No
 // two may be valid at one time.
 func TestNoTwoAreValid(t *testing.T) {
-	for seed := range int64(60) {
+	seeds := int64(12)
+	if os.Getenv("WEFT_LONG") != "" {
+		seeds = 1000
+	}
+	for seed := range seeds {
 		w := newWorld(t, 4, seed)
 		w.loss = []float64{0, 0.05, 0.2}[seed%3]
 		claims := make([]*service, len(w.hosts))

@@ -134,7 +134,10 @@ func TestSendersAreForgottenOnlyWhenTheirPacketsAreTooOld(t *testing.T) {
 	if err := g.pass(first, wall); !errors.Is(err, errRepeated) {
 		t.Error(err)
 	}
-	if err := sender(maxSenders, wall+2e9+1); err != nil || len(g.senders) != 1 {
+	if err := sender(0, wall+1e9); !errors.Is(err, errRepeated) { // that was heard of again
+		t.Error(err)
+	}
+	if err := sender(maxSenders, wall+2e9+1); err != nil || len(g.senders) != 2 {
 		t.Errorf("later: %v, %d senders", err, len(g.senders))
 	}
 }
