@@ -290,6 +290,15 @@ func TestAWithdrawalThatCouldNotBeFinishedIsFinishedLater(t *testing.T) {
 		t.Errorf("renewing waits for the directory's lock: %v", err)
 	}
 	unlock()
+	next := claimed(t, a, named("kv", 1)) // has nothing to do with the one before
+	if next == c || a.ended() {
+		t.Error("a claim that has ended was given again")
+	}
+	if unlock, err = b.dir.lock(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	next.Withdraw(ended)
+	unlock()
 	if err := a.clear(t.Context()); err != nil || a.ended() || len(at(t, b, wire.NameID("kv"))) > 0 {
 		t.Errorf("not finished: %v", err)
 	}
@@ -378,6 +387,9 @@ func TestChangesAreTold(t *testing.T) {
 	expect()
 	c := claimed(t, a, named("kv", 1))
 	expect("came kv")
+	if !b.seen.written.IsZero() {
+		t.Error("what was written just now is taken for settled")
+	}
 	b.seen.written = time.Unix(1, 0)                 // as if it were long ago
 	os.Chtimes(dir, time.Unix(1, 0), b.seen.written) //
 	expect()                                         // without reading the files
