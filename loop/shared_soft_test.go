@@ -127,24 +127,26 @@ func turn(h *host) {
 	check(err)
 }
 
-// Many goroutines call through one loop, with every way of waiting.
+// Many goroutines call through one loop, on every lane and with every way of waiting.
 func TestManyGoroutinesShareALoop(t *testing.T) {
-	for name, waiting := range map[string]loop.Waiting{"polling": loop.Polling(), "sleeping": loop.Sleeping(), "hybrid": {}} {
-		t.Run(name, func(t *testing.T) {
-			here, there := newHost(soft.Config{}, waiting), newHost(soft.Config{}, waiting)
-			defer here.close()
-			defer there.close()
-			asks := meet(here, there)
-			check(there.loop.Start())
-			shared, err := loop.NewShared(here.loop)
-			check(err)
-			var all sync.WaitGroup
-			for i := range 16 {
-				all.Go(func() { callAgainAndAgain(t, shared, asks, i, 500) })
-			}
-			all.Wait()
-			check(shared.Close())
-		})
+	for _, lane := range []soft.Lanes{soft.InProcess, soft.SharedMemory, soft.TCP} {
+		for name, waiting := range map[string]loop.Waiting{"polling": loop.Polling(), "sleeping": loop.Sleeping(), "hybrid": {}} {
+			t.Run(lane.String()+"/"+name, func(t *testing.T) {
+				here, there := newHost(soft.Config{Lanes: lane}, waiting), newHost(soft.Config{Lanes: lane}, waiting)
+				defer here.close()
+				defer there.close()
+				asks := meet(here, there)
+				check(there.loop.Start())
+				shared, err := loop.NewShared(here.loop)
+				check(err)
+				var all sync.WaitGroup
+				for i := range 8 {
+					all.Go(func() { callAgainAndAgain(t, shared, asks, i, 200) })
+				}
+				all.Wait()
+				check(shared.Close())
+			})
+		}
 	}
 }
 

@@ -203,38 +203,38 @@ func TestDoWakesTheDriverForAnEarlierTimerOnly(t *testing.T) {
 func TestDoLeavesTheRestToTheDriver(t *testing.T) {
 	o := newOffice(t, Config{})
 	o.await(context.Background(), 0)
-	left := 100
-	again := recorder{}
-	port := Port{}
-	again.then = func() {
+	left, port := 100, Port{}
+	m := recorder{then: func() {
 		if left--; left > 0 {
-			port.After(0, 0)
+			o.rig.complete(t, port.Tag(0))
 		} else {
 			o.events[0].Set()
 		}
-	}
+	}}
 	check(t, o.Do(func() {
 		var err error
-		port, err = o.rig.Add(&again)
+		port, err = o.rig.Add(&m)
 		check(t, err)
-		port.After(0, 0)
+		o.rig.complete(t, port.Tag(0))
 	}))
 	o.ended(0, nil)
 }
 
 func TestADriverHandsOverToOneFollower(t *testing.T) {
 	o := newOffice(t, Config{})
-	for i := range 3 {
+	for i := range 4 {
 		o.await(context.Background(), i)
 	}
-	if c := o.counted(func() { o.arrive(0); o.ended(0, nil); o.eventually(func() bool { return o.drives(1) }) }); c.signals != 1 {
-		t.Errorf("one driver left, and there were %+v", c)
+	for i := range 2 {
+		if c := o.counted(func() { o.arrive(i); o.ended(i, nil); o.eventually(func() bool { return o.drives(i + 1) }) }); c.signals != 1 {
+			t.Errorf("driver %d left, and there were %+v", i, c)
+		}
 	}
-	if c := o.counted(func() { o.arrive(2); o.ended(2, nil) }); c.signals != 1 || c.stints != 0 {
+	if c := o.counted(func() { o.arrive(3); o.ended(3, nil) }); c.signals != 1 || c.stints != 0 {
 		t.Errorf("a follower's event was set, and there were %+v", c)
 	}
-	o.arrive(1)
-	o.ended(1, nil)
+	o.arrive(2)
+	o.ended(2, nil)
 }
 
 func TestADriverWhoseContextEndsHandsOver(t *testing.T) {
