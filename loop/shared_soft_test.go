@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -179,44 +180,50 @@ func BenchmarkShared(b *testing.B) {
 	b.Run("oneHost/byHand", func(b *testing.B) {
 		here := newHost(soft.Config{}, loop.Waiting{})
 		defer here.close()
-		benchmarkByHand(b, here, meet(here, here))
+		benchmarkByHand(b, here, meet(here, here), 0)
 	})
 	b.Run("oneHost/shared", func(b *testing.B) {
 		here := newHost(soft.Config{}, loop.Waiting{})
 		defer here.close()
 		benchmarkShared(b, here, meet(here, here), 1)
 	})
-	for name, waiting := range map[string]loop.Waiting{"polling": loop.Polling(), "sleeping": loop.Sleeping(), "hybrid": {}} {
-		b.Run("peer/byHand/"+name, func(b *testing.B) {
-			here, there := newHost(soft.Config{}, waiting), newHost(soft.Config{}, waiting)
-			defer here.close()
-			defer there.close()
-			asks := meet(here, there)
-			check(there.loop.Start())
-			benchmarkByHand(b, here, asks)
+	for _, way := range []struct {
+		name    string
+		waiting loop.Waiting
+		spin    time.Duration
+	}{{"polling", loop.Polling(), math.MaxInt64}, {"sleeping", loop.Sleeping(), 0}, {"hybrid", loop.Waiting{}, loop.DefaultSpin}} {
+		b.Run("peer/byHand/"+way.name, func(b *testing.B) {
+			here, asks := benchmarkPeers(b, way.waiting)
+			benchmarkByHand(b, here, asks, way.spin)
 		})
 		for _, goroutines := range []int{1, 8} {
-			b.Run(fmt.Sprintf("peer/shared/%s/%d", name, goroutines), func(b *testing.B) {
-				here, there := newHost(soft.Config{}, waiting), newHost(soft.Config{}, waiting)
-				defer here.close()
-				defer there.close()
-				asks := meet(here, there)
-				check(there.loop.Start())
+			b.Run(fmt.Sprintf("peer/shared/%s/%d", way.name, goroutines), func(b *testing.B) {
+				here, asks := benchmarkPeers(b, way.waiting)
 				benchmarkShared(b, here, asks, goroutines)
 			})
 		}
 	}
 }
 
-// benchmarkByHand asks and waits as Run does.
-func benchmarkByHand(b *testing.B, here *host, asks *caller) {
+// benchmarkPeers makes two hosts, of which the second runs by itself.
+func benchmarkPeers(b *testing.B, waiting loop.Waiting) (*host, *caller) {
+	here, there := newHost(soft.Config{}, waiting), newHost(soft.Config{}, waiting)
+	asks := meet(here, there)
+	check(there.loop.Start())
+	b.Cleanup(here.close)
+	b.Cleanup(there.close) // first: who runs would see the other go
+	return here, asks
+}
+
+// benchmarkByHand asks, and waits as Run does.
+func benchmarkByHand(b *testing.B, here *host, asks *caller, spin time.Duration) {
 	for b.Loop() {
 		asks.ask(0)
 		for !asks.events[0].IsSet() {
 			n, err := here.loop.Turn()
 			check(err)
 			if n == 0 {
-				check(here.queue.WaitUntil(clock.Never, loop.DefaultSpin))
+				check(here.queue.WaitUntil(clock.Never, spin))
 			}
 		}
 	}
