@@ -21,11 +21,10 @@ import (
 // between the calls the simulator steps the loop.
 type Shared struct {
 	loop      *Loop
-	simulated bool // a simulator steps the loop
+	simulated bool         // a simulator steps the loop
+	wanting   atomic.Int32 // goroutines that wait for mu
 
-	mu      sync.Mutex   // guards the loop, its machines, and everything down to the next blank line
-	wanting atomic.Int32 // goroutines that wait for mu
-
+	mu        sync.Mutex // guards the loop, its machines, and everything down to the next blank line
 	driver    *Event     // whose waiter runs the loop; nil: nobody does
 	asleep    bool       // the driver waits for completions, and has given up mu meanwhile
 	until     clock.Time // what it waits for at most
@@ -37,10 +36,10 @@ type Shared struct {
 	isClosed  bool
 	failure   error // why the loop cannot go on; nil: it can
 	counts    counts
-
 	caretaker caretaker
-	left      chan struct{}  // closed when Close was called and nobody drives any more
-	ended     sync.WaitGroup // the caretaker's goroutine
+
+	left  chan struct{}  // closed when Close was called and nobody drives any more
+	ended sync.WaitGroup // the caretaker's goroutine
 }
 
 // counts is what tests judge by.

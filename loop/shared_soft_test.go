@@ -111,16 +111,20 @@ func (h *host) close() {
 	check(h.device.Close())
 }
 
-// meet connects callers of two hosts, or of one.
+// meet connects callers of two hosts, or of one. The second sends back what it gets.
 func meet(a, b *host) (asks *caller) {
 	asks, answers := a.newCaller(false), b.newCaller(true)
-	check(asks.pair.Connect(asks.port.Tag(0), answers.pair.Address()))
-	check(answers.pair.Connect(answers.port.Tag(0), asks.pair.Address()))
-	for asks.pair.State() != verbs.Ready || answers.pair.State() != verbs.Ready {
+	join(a, b, asks, answers)
+	return asks
+}
+
+func join(a, b *host, here, there *caller) {
+	check(here.pair.Connect(here.port.Tag(0), there.pair.Address()))
+	check(there.pair.Connect(there.port.Tag(0), here.pair.Address()))
+	for here.pair.State() != verbs.Ready || there.pair.State() != verbs.Ready {
 		turn(a)
 		turn(b)
 	}
-	return asks
 }
 
 func turn(h *host) {
@@ -147,6 +151,62 @@ func TestManyGoroutinesShareALoop(t *testing.T) {
 				all.Wait()
 				check(shared.Close())
 			})
+		}
+	}
+}
+
+// Goroutines play in pairs, and all of one side share a loop.
+func TestTwoSharedLoopsPlayPingPong(t *testing.T) {
+	const pairs, rounds = 4, 200
+	for _, lane := range []soft.Lanes{soft.InProcess, soft.SharedMemory, soft.TCP} {
+		for name, waiting := range map[string]loop.Waiting{"sleeping": loop.Sleeping(), "hybrid": {}} {
+			t.Run(lane.String()+"/"+name, func(t *testing.T) {
+				var sides [2]side
+				for i := range sides {
+					sides[i].host = newHost(soft.Config{Lanes: lane}, waiting)
+					sides[i].caller = sides[i].newCaller(false)
+				}
+				join(sides[0].host, sides[1].host, sides[0].caller, sides[1].caller)
+				for i := range sides {
+					var err error
+					sides[i].shared, err = loop.NewShared(sides[i].host.loop)
+					check(err)
+				}
+				var all sync.WaitGroup
+				for i := range pairs {
+					all.Go(func() { sides[0].play(t, i, rounds, true) })
+					all.Go(func() { sides[1].play(t, i, rounds, false) })
+				}
+				all.Wait()
+				check(errors.Join(sides[0].shared.Close(), sides[1].shared.Close()))
+				sides[0].host.close()
+				sides[1].host.close()
+			})
+		}
+	}
+}
+
+// side is one end of such games.
+type side struct {
+	*host
+	*caller
+	shared *loop.Shared
+}
+
+// play is player i: it hits the ball as often as the other one.
+func (s *side) play(t *testing.T, i, rounds int, first bool) {
+	hit := func() error { return s.shared.Do(func() { s.ask(i) }) }
+	catch := func() error { return s.shared.Await(context.Background(), &s.events[i]) }
+	for range rounds {
+		moves := []func() error{catch, hit}
+		if first {
+			moves = []func() error{hit, catch}
+		}
+		for _, move := range moves {
+			if err := move(); err != nil {
+				t.Error(err)
+				return
+			}
 		}
 	}
 }
