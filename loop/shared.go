@@ -21,11 +21,10 @@ import (
 // between the calls the simulator steps the loop.
 type Shared struct {
 	loop      *Loop
-	simulated bool // a simulator steps the loop
+	simulated bool         // a simulator steps the loop
+	wanting   atomic.Int32 // goroutines that wait for mu
 
-	mu      sync.Mutex   // guards the loop, its machines, and everything down to the next blank line
-	wanting atomic.Int32 // goroutines that wait for mu
-
+	mu        sync.Mutex // guards the loop, its machines, and everything down to the next blank line
 	driver    *Event     // whose waiter runs the loop; nil: nobody does
 	asleep    bool       // the driver waits for completions, and has given up mu meanwhile
 	until     clock.Time // what it waits for at most
@@ -37,10 +36,10 @@ type Shared struct {
 	isClosed  bool
 	failure   error // why the loop cannot go on; nil: it can
 	counts    counts
-
 	caretaker caretaker
-	left      chan struct{}  // closed when Close was called and nobody drives any more
-	ended     sync.WaitGroup // the caretaker's goroutine
+
+	left  chan struct{}  // closed when Close was called and nobody drives any more
+	ended sync.WaitGroup // the caretaker's goroutine
 }
 
 // counts is what tests judge by.
@@ -80,8 +79,9 @@ func NewShared(l *Loop) (*Shared, error) {
 }
 
 // Do runs f on the loop, in the calling goroutine: at once if nobody is in the middle of a turn, also while others wait in
-// Await. What f stages is flushed before Do returns. It fails with ErrBusy if it is called from a Step or from another f,
-// with ErrClosed after Close, and with what the loop has failed with.
+// Await. What f stages is flushed before Do returns. It must not be called from a Step or from another f, of whatever loop,
+// and fails with ErrBusy if it would wait for itself there; with ErrClosed after Close, and with what the loop has failed
+// with.
 func (s *Shared) Do(f func()) error {
 	if f == nil {
 		return fmt.Errorf("do: the function is nil: %w", ErrArgument)
@@ -97,6 +97,7 @@ func (s *Shared) Do(f func()) error {
 		return err
 	}
 	s.loop.now = s.loop.clock.Now()
+	s.loop.active = s.loop.now // an answer may be on its way: who awaits it spins
 	s.call(f)
 	return s.settle()
 }
@@ -125,9 +126,9 @@ func (s *Shared) settle() error {
 }
 
 // Await runs the loop, or waits while somebody else does, until e is set or ctx ends, and returns ctx's error in that case.
-// What was done on the loop before e was set can be seen when it returns nil. It fails with ErrBusy if it is called from a
-// Step or from a Do, or if another goroutine awaits e, with ErrClosed when Shared is closed, and with what the loop has
-// failed with.
+// What was done on the loop before e was set can be seen when it returns nil. Waiting may be taken up again, and an event
+// that has happened is no longer waited for. It fails with ErrBusy if another goroutine awaits e, or as Do does, with
+// ErrClosed when Shared is closed, and with what the loop has failed with.
 func (s *Shared) Await(ctx context.Context, e *Event) error {
 	if ctx == nil || e == nil {
 		return fmt.Errorf("await: the context or the event is nil: %w", ErrArgument)
@@ -157,10 +158,14 @@ func (s *Shared) mustFollow(e *Event) bool {
 	return !e.set && s.driver != nil && s.trouble("") == nil
 }
 
-// lock takes mu. Whoever has it already, because it calls from the middle of a turn, would wait for itself.
+// lock takes mu. Whoever has it already, because it calls from the middle of a turn, would wait for itself; but to find that
+// out takes longer than most turns.
 func (s *Shared) lock(what string) error {
-	if s.mu.TryLock() {
-		return nil
+	const tries = 64
+	for range tries {
+		if s.mu.TryLock() {
+			return nil
+		}
 	}
 	if insideTurn() {
 		return fmt.Errorf("%s: %w", what, ErrBusy)

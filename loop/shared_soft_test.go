@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"testing"
 	"time"
@@ -110,16 +111,20 @@ func (h *host) close() {
 	check(h.device.Close())
 }
 
-// meet connects callers of two hosts, or of one.
+// meet connects callers of two hosts, or of one. The second sends back what it gets.
 func meet(a, b *host) (asks *caller) {
 	asks, answers := a.newCaller(false), b.newCaller(true)
-	check(asks.pair.Connect(asks.port.Tag(0), answers.pair.Address()))
-	check(answers.pair.Connect(answers.port.Tag(0), asks.pair.Address()))
-	for asks.pair.State() != verbs.Ready || answers.pair.State() != verbs.Ready {
+	join(a, b, asks, answers)
+	return asks
+}
+
+func join(a, b *host, here, there *caller) {
+	check(here.pair.Connect(here.port.Tag(0), there.pair.Address()))
+	check(there.pair.Connect(there.port.Tag(0), here.pair.Address()))
+	for here.pair.State() != verbs.Ready || there.pair.State() != verbs.Ready {
 		turn(a)
 		turn(b)
 	}
-	return asks
 }
 
 func turn(h *host) {
@@ -127,24 +132,82 @@ func turn(h *host) {
 	check(err)
 }
 
-// Many goroutines call through one loop, with every way of waiting.
+// Many goroutines call through one loop, on every lane and with every way of waiting.
 func TestManyGoroutinesShareALoop(t *testing.T) {
-	for name, waiting := range map[string]loop.Waiting{"polling": loop.Polling(), "sleeping": loop.Sleeping(), "hybrid": {}} {
-		t.Run(name, func(t *testing.T) {
-			here, there := newHost(soft.Config{}, waiting), newHost(soft.Config{}, waiting)
-			defer here.close()
-			defer there.close()
-			asks := meet(here, there)
-			check(there.loop.Start())
-			shared, err := loop.NewShared(here.loop)
-			check(err)
-			var all sync.WaitGroup
-			for i := range 16 {
-				all.Go(func() { callAgainAndAgain(t, shared, asks, i, 500) })
+	for _, lane := range []soft.Lanes{soft.InProcess, soft.SharedMemory, soft.TCP} {
+		for name, waiting := range map[string]loop.Waiting{"polling": loop.Polling(), "sleeping": loop.Sleeping(), "hybrid": {}} {
+			t.Run(lane.String()+"/"+name, func(t *testing.T) {
+				here, there := newHost(soft.Config{Lanes: lane}, waiting), newHost(soft.Config{Lanes: lane}, waiting)
+				defer here.close()
+				defer there.close()
+				asks := meet(here, there)
+				check(there.loop.Start())
+				shared, err := loop.NewShared(here.loop)
+				check(err)
+				var all sync.WaitGroup
+				for i := range 8 {
+					all.Go(func() { callAgainAndAgain(t, shared, asks, i, 200) })
+				}
+				all.Wait()
+				check(shared.Close())
+			})
+		}
+	}
+}
+
+// Goroutines play in pairs, and all of one side share a loop.
+func TestTwoSharedLoopsPlayPingPong(t *testing.T) {
+	const pairs, rounds = 4, 200
+	for _, lane := range []soft.Lanes{soft.InProcess, soft.SharedMemory, soft.TCP} {
+		for name, waiting := range map[string]loop.Waiting{"sleeping": loop.Sleeping(), "hybrid": {}} {
+			t.Run(lane.String()+"/"+name, func(t *testing.T) {
+				var sides [2]side
+				for i := range sides {
+					sides[i].host = newHost(soft.Config{Lanes: lane}, waiting)
+					sides[i].caller = sides[i].newCaller(false)
+				}
+				join(sides[0].host, sides[1].host, sides[0].caller, sides[1].caller)
+				for i := range sides {
+					var err error
+					sides[i].shared, err = loop.NewShared(sides[i].host.loop)
+					check(err)
+				}
+				var all sync.WaitGroup
+				for i := range pairs {
+					all.Go(func() { sides[0].play(t, i, rounds, true) })
+					all.Go(func() { sides[1].play(t, i, rounds, false) })
+				}
+				all.Wait()
+				check(errors.Join(sides[0].shared.Close(), sides[1].shared.Close()))
+				sides[0].host.close()
+				sides[1].host.close()
+			})
+		}
+	}
+}
+
+// side is one end of such games.
+type side struct {
+	*host
+	*caller
+	shared *loop.Shared
+}
+
+// play is player i: it hits the ball as often as the other one.
+func (s *side) play(t *testing.T, i, rounds int, first bool) {
+	hit := func() error { return s.shared.Do(func() { s.ask(i) }) }
+	catch := func() error { return s.shared.Await(context.Background(), &s.events[i]) }
+	for range rounds {
+		moves := []func() error{catch, hit}
+		if first {
+			moves = []func() error{hit, catch}
+		}
+		for _, move := range moves {
+			if err := move(); err != nil {
+				t.Error(err)
+				return
 			}
-			all.Wait()
-			check(shared.Close())
-		})
+		}
 	}
 }
 
@@ -177,44 +240,50 @@ func BenchmarkShared(b *testing.B) {
 	b.Run("oneHost/byHand", func(b *testing.B) {
 		here := newHost(soft.Config{}, loop.Waiting{})
 		defer here.close()
-		benchmarkByHand(b, here, meet(here, here))
+		benchmarkByHand(b, here, meet(here, here), 0)
 	})
 	b.Run("oneHost/shared", func(b *testing.B) {
 		here := newHost(soft.Config{}, loop.Waiting{})
 		defer here.close()
 		benchmarkShared(b, here, meet(here, here), 1)
 	})
-	for name, waiting := range map[string]loop.Waiting{"polling": loop.Polling(), "sleeping": loop.Sleeping(), "hybrid": {}} {
-		b.Run("peer/byHand/"+name, func(b *testing.B) {
-			here, there := newHost(soft.Config{}, waiting), newHost(soft.Config{}, waiting)
-			defer here.close()
-			defer there.close()
-			asks := meet(here, there)
-			check(there.loop.Start())
-			benchmarkByHand(b, here, asks)
+	for _, way := range []struct {
+		name    string
+		waiting loop.Waiting
+		spin    time.Duration
+	}{{"polling", loop.Polling(), math.MaxInt64}, {"sleeping", loop.Sleeping(), 0}, {"hybrid", loop.Waiting{}, loop.DefaultSpin}} {
+		b.Run("peer/byHand/"+way.name, func(b *testing.B) {
+			here, asks := benchmarkPeers(b, way.waiting)
+			benchmarkByHand(b, here, asks, way.spin)
 		})
 		for _, goroutines := range []int{1, 8} {
-			b.Run(fmt.Sprintf("peer/shared/%s/%d", name, goroutines), func(b *testing.B) {
-				here, there := newHost(soft.Config{}, waiting), newHost(soft.Config{}, waiting)
-				defer here.close()
-				defer there.close()
-				asks := meet(here, there)
-				check(there.loop.Start())
+			b.Run(fmt.Sprintf("peer/shared/%s/%d", way.name, goroutines), func(b *testing.B) {
+				here, asks := benchmarkPeers(b, way.waiting)
 				benchmarkShared(b, here, asks, goroutines)
 			})
 		}
 	}
 }
 
-// benchmarkByHand asks and waits as Run does.
-func benchmarkByHand(b *testing.B, here *host, asks *caller) {
+// benchmarkPeers makes two hosts, of which the second runs by itself.
+func benchmarkPeers(b *testing.B, waiting loop.Waiting) (*host, *caller) {
+	here, there := newHost(soft.Config{}, waiting), newHost(soft.Config{}, waiting)
+	asks := meet(here, there)
+	check(there.loop.Start())
+	b.Cleanup(here.close)
+	b.Cleanup(there.close) // first: who runs would see the other go
+	return here, asks
+}
+
+// benchmarkByHand asks, and waits as Run does.
+func benchmarkByHand(b *testing.B, here *host, asks *caller, spin time.Duration) {
 	for b.Loop() {
 		asks.ask(0)
 		for !asks.events[0].IsSet() {
 			n, err := here.loop.Turn()
 			check(err)
 			if n == 0 {
-				check(here.queue.WaitUntil(clock.Never, loop.DefaultSpin))
+				check(here.queue.WaitUntil(clock.Never, spin))
 			}
 		}
 	}

@@ -203,38 +203,38 @@ func TestDoWakesTheDriverForAnEarlierTimerOnly(t *testing.T) {
 func TestDoLeavesTheRestToTheDriver(t *testing.T) {
 	o := newOffice(t, Config{})
 	o.await(context.Background(), 0)
-	left := 100
-	again := recorder{}
-	port := Port{}
-	again.then = func() {
+	left, port := 100, Port{}
+	m := recorder{then: func() {
 		if left--; left > 0 {
-			port.After(0, 0)
+			o.rig.complete(t, port.Tag(0))
 		} else {
 			o.events[0].Set()
 		}
-	}
+	}}
 	check(t, o.Do(func() {
 		var err error
-		port, err = o.rig.Add(&again)
+		port, err = o.rig.Add(&m)
 		check(t, err)
-		port.After(0, 0)
+		o.rig.complete(t, port.Tag(0))
 	}))
 	o.ended(0, nil)
 }
 
 func TestADriverHandsOverToOneFollower(t *testing.T) {
 	o := newOffice(t, Config{})
-	for i := range 3 {
+	for i := range 4 {
 		o.await(context.Background(), i)
 	}
-	if c := o.counted(func() { o.arrive(0); o.ended(0, nil); o.eventually(func() bool { return o.drives(1) }) }); c.signals != 1 {
-		t.Errorf("one driver left, and there were %+v", c)
+	for i := range 2 {
+		if c := o.counted(func() { o.arrive(i); o.ended(i, nil); o.eventually(func() bool { return o.drives(i + 1) }) }); c.signals != 1 {
+			t.Errorf("driver %d left, and there were %+v", i, c)
+		}
 	}
-	if c := o.counted(func() { o.arrive(2); o.ended(2, nil) }); c.signals != 1 || c.stints != 0 {
+	if c := o.counted(func() { o.arrive(3); o.ended(3, nil) }); c.signals != 1 || c.stints != 0 {
 		t.Errorf("a follower's event was set, and there were %+v", c)
 	}
-	o.arrive(1)
-	o.ended(1, nil)
+	o.arrive(2)
+	o.ended(2, nil)
 }
 
 func TestADriverWhoseContextEndsHandsOver(t *testing.T) {
@@ -363,6 +363,26 @@ func TestAPanicOfAMachineEndsEveryWait(t *testing.T) {
 	}
 }
 
+// The same if the machine was stepped by the goroutine that waits.
+func TestAPanicInAwaitEndsEveryWait(t *testing.T) {
+	o := newOffice(t, Config{})
+	panicked := make(chan any, 1)
+	go func() {
+		defer func() { panicked <- recover() }()
+		_ = o.Await(context.Background(), &o.events[0])
+	}()
+	o.eventually(func() bool { return o.drives(0) })
+	o.await(context.Background(), 1)
+	o.arrive(100)
+	if <-panicked == nil {
+		t.Error("it did not panic")
+	}
+	o.ended(1, errPanicked)
+	if err := o.Close(); !errors.Is(err, errPanicked) {
+		t.Errorf("close: %v", err)
+	}
+}
+
 func TestCallsFromTheLoopItselfAreRefused(t *testing.T) {
 	o := newOffice(t, Config{})
 	calls := func() {
@@ -436,6 +456,25 @@ func TestAContextIsLookedAtWhileTheDriverSpins(t *testing.T) {
 	if w := o.rig.fake.waits; len(w) == 0 || w[len(w)-1].until == clock.Never {
 		t.Errorf("it waited without looking: %+v", w)
 	}
+}
+
+// Who has just asked spins for the answer, however long the loop had nothing to do before.
+func TestWhoHasAskedSpins(t *testing.T) {
+	o := newOffice(t, Config{})
+	o.eventually(func() bool { return o.driver == &o.caretaker.event && o.asleep })
+	o.mu.Lock()
+	o.rig.fake.device.now = o.rig.fake.device.now.Add(time.Second)
+	o.mu.Unlock()
+	check(t, o.Do(func() {}))
+	o.await(context.Background(), 0)
+	o.eventually(func() bool { return o.drives(0) })
+	o.mu.Lock()
+	if w := o.rig.fake.waits; w[len(w)-1].spin != DefaultSpin {
+		t.Errorf("it waits as %+v", w[len(w)-1])
+	}
+	o.mu.Unlock()
+	o.arrive(0)
+	o.ended(0, nil)
 }
 
 func TestAwaitAllocatesNothing(t *testing.T) {

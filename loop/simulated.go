@@ -24,6 +24,9 @@ func (s *Shared) awaitSimulated(ctx context.Context, e *Event) error {
 		return err
 	}
 	defer s.loop.release()
+	if !e.set && ctx.Err() != nil {
+		return gaveUp(ctx, "await")
+	}
 	if err := s.loop.inline(ctx, e.IsSet); err != nil {
 		return fmt.Errorf("await: %w", err)
 	}

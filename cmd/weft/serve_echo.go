@@ -69,7 +69,7 @@ func (o *echoOptions) run(ctx context.Context, names []string, out io.Writer) (e
 	err = serveAll(ctx, services)
 	ending, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	return errors.Join(err, m.Shutdown(ending))
+	return errors.Join(err, m.Shutdown(ending), ctx.Err())
 }
 
 // tell prints what has happened.

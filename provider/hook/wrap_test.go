@@ -64,6 +64,29 @@ func sameCapabilities(t *testing.T, inner, wrapped any) {
 	}
 }
 
+// queuesOf are completion queues with every set of capabilities.
+func queuesOf(f *fake) []driver.CompletionQueue {
+	q := &fakeQueue{fake: f}
+	return []driver.CompletionQueue{struct{ driver.CompletionQueue }{q}, q,
+		struct {
+			driver.CompletionQueue
+			driver.Waiter
+		}{q, q},
+		struct {
+			driver.CompletionQueue
+			driver.SharedWaiter
+		}{q, q},
+		struct {
+			driver.CompletionQueue
+			driver.Waiter
+			driver.Driven
+		}{q, q, q},
+		struct {
+			driver.CompletionQueue
+			driver.Driven
+		}{q, q}}
+}
+
 func TestCapabilitiesAreThoseInside(t *testing.T) {
 	f := newFake()
 	base := struct{ driver.Device }{f}
@@ -107,25 +130,7 @@ func TestCapabilitiesAreThoseInside(t *testing.T) {
 			driver.Phantoms
 			driver.SharedReceiver
 		}{d, d, phantoms, d}}
-	q := &fakeQueue{fake: f}
-	queues := []driver.CompletionQueue{struct{ driver.CompletionQueue }{q}, q,
-		struct {
-			driver.CompletionQueue
-			driver.Waiter
-		}{q, q},
-		struct {
-			driver.CompletionQueue
-			driver.SharedWaiter
-		}{q, q},
-		struct {
-			driver.CompletionQueue
-			driver.Waiter
-			driver.Driven
-		}{q, q, q},
-		struct {
-			driver.CompletionQueue
-			driver.Driven
-		}{q, q}}
+	queues := queuesOf(f)
 	for name, hook := range hooks {
 		t.Run(name, func(t *testing.T) {
 			for _, inner := range devices {
