@@ -87,7 +87,7 @@ func (w *Window) Revoke(tag Tag, flags Flags) error {
 }
 
 // Close ends what is lent, at once and in whatever state the queue pair is: when it returns, nothing that the window let in
-// can land any more. A second Close does nothing.
+// can land any more. A Bind or Revoke that is under way completes, and lends nothing. A second Close does nothing.
 func (w *Window) Close() error {
 	if w.isClosed {
 		return nil

@@ -220,7 +220,8 @@ type Window interface {
 	Number() uint32
 	// NextKey draws the key for the next OpBind. In software it cannot be guessed.
 	NextKey() uint64
-	// Close ends what is lent: when it returns, nothing that the window let in can land any more.
+	// Close ends what is lent: when it returns, nothing that the window let in can land any more. An OpBind or OpRevoke that
+	// still stands in the queue ends as if the window were open, and lends nothing.
 	Close() error
 }
 

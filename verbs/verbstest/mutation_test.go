@@ -118,7 +118,7 @@ var foundOut = []exposure{
 	{rule: lie(hook.OneDomain), by: []string{"LentPiecesAreChecked"}, on: "sim"},
 	{rule: lie(hook.GenerousEnd), by: []string{"LentPiecesAreChecked"}, on: "sim"},
 	{rule: lie(hook.HideFailure), by: []string{"RevokedWithTheMemory", "WindowsLendToOnePeer", "LentUntilTheConnectionEnds",
-		"LendingEndsWithTheConnection"}, on: "sim"},
+		"LendingEndsWithTheConnection", "WindowsCloseWithTheirRequestsUnderWay"}, on: "sim"},
 	{rule: lie(hook.DropQuietFailure), by: []string{"QuietLendingIsNotReported"}, hangs: true, on: "sim"},
 	{rule: lieAbout(driver.OpBind, hook.DropCompletion), by: []string{"FullQueuesLendNothing"}, hangs: true, on: "sim"},
 	{rule: lie(hook.CorruptPayload), by: []string{"WindowsLendWhatMemoryDoesNot"}, on: "sim"},

@@ -23,6 +23,8 @@ var lendTests = []Test{
 	{"LentPiecesAreChecked", "A piece outside memory of the queue pair's domain ends as LocalProtection.", 0, testLendingChecked},
 	{"LendingEndsWithTheConnection", "A Bind or a Revoke behind a failure, or in Error, is flushed, and lends nothing.", 0,
 		testLendingFlushed},
+	{"WindowsCloseWithTheirRequestsUnderWay", "A window closes while a Bind or a Revoke is under way: that ends well, and so does what is behind.",
+		0, testWindowClosedEarly},
 	{"WindowsRefuseNonsense", "A bad Bind or Revoke is an error of the documented kind.", 0, testLendingNonsense},
 }
 
@@ -213,6 +215,23 @@ func testLendingFlushed(t *T) {
 	}
 	l.again()
 	l.refused("a Bind that was flushed", verbs.OpWrite, lent)
+}
+
+// A window closes while a Bind or a Revoke is under way: that ends well, and so does what is behind.
+func testWindowClosedEarly(t *T) {
+	l := t.loan()
+	behind := Post{Pair: l.qb.id, Requests: []verbs.Request{request(verbs.OpWrite, 2, verbs.Span{}, verbs.RemoteSpan{})}}
+	for range t.can.Repeat {
+		w := l.qb.window()
+		l.b.do(Together{[]Command{Bind{Window: w.id, Tag: 1, Piece: l.mb.span(0, 64), Access: verbs.RemoteAll},
+			Close{Kind: aWindow, ID: w.id}, behind}})
+		t.statuses("Bind of a window that was closed", l.qb.requests(2), verbs.OK, verbs.OK)
+	}
+	w := l.qb.window()
+	lent := w.bind(l.mb.span(0, 64), verbs.RemoteAll)
+	l.b.do(Together{[]Command{Revoke{Window: w.id, Tag: 1}, Close{Kind: aWindow, ID: w.id}, behind}})
+	t.statuses("Revoke of a window that was closed", l.qb.requests(2), verbs.OK, verbs.OK)
+	l.refused("lent through a window that is closed", verbs.OpWrite, lent)
 }
 
 // A bad Bind or Revoke is an error of the documented kind, and the window goes on working.

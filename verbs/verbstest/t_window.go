@@ -112,7 +112,7 @@ func testManyWindows(t *T) {
 	}
 	use := func(i int) {
 		t.Helper()
-		value := uint64(i)<<32 | uint64(t.tag())
+		value := uint64(i)<<32 | t.tag()
 		l.ma.put(0, wordBytes(value))
 		l.works(name("window ", i), verbs.OpWrite, lent[i])
 		if got := l.mb.word(piece * i); got != value {
