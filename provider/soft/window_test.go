@@ -381,6 +381,7 @@ func TestRevokeWaitsForItsVisitor(t *testing.T) {
 			l.lend(0, 64, driver.RemoteAll)
 			gate := &l.qb.life.Load().gate
 			mark := gate.enter(l.qa.requester.left)
+			t.Cleanup(func() { gate.leave(mark) })
 			next, lent := bind(2, l.w, span(l.m, 64, 64), driver.RemoteAll)
 			post(t, l.qb, revoke(1, l.w), next)
 			for range 100 {
