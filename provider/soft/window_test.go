@@ -136,7 +136,7 @@ func TestWindowRefuses(t *testing.T) {
 			l.use(l.qa, driver.OpWrite, lent, driver.RemoteAccess)
 		}},
 		"a key of no window": {driver.RemoteAll, func(l *lending, lent driver.RemoteSpan) {
-			lent.Key |= indexOfKey
+			lent.Key = lentKey(lent.Key, lentBit-1)
 			l.use(l.qa, driver.OpWrite, lent, driver.RemoteAccess)
 		}},
 		"what was taken back": {driver.RemoteAll, func(l *lending, lent driver.RemoteSpan) {
@@ -520,4 +520,32 @@ func TestLendingCostsLittle(t *testing.T) {
 			t.Errorf("%d and %d locks, want 2 and 4", a, b)
 		}
 	})
+}
+
+// No bit of a key tells anything to who does not take it apart, and it says which loan it is of.
+func TestKeysOfWindows(t *testing.T) {
+	l := newLending(t, InProcess)
+	ones, zeros := uint64(0), uint64(0)
+	for range 100 {
+		key := l.w.NextKey()
+		ones, zeros = ones|key, zeros|^key
+		if !isLent(key) || loanOf(key) != l.w.index {
+			t.Fatalf("%#x is taken for the key of loan %d", key, loanOf(key))
+		}
+	}
+	if ones&zeros != ^uint64(0) {
+		t.Errorf("of 100 keys, bits %#x are always the same", ^(ones & zeros))
+	}
+	for _, random := range []uint64{0, 1, ^uint64(0), 1 << 63, lowOfKey} {
+		for _, index := range []uint32{0, 1, maxWindows - 1, lentBit - 1} {
+			if key := lentKey(random, index); !isLent(key) || loanOf(key) != index || key == 0 {
+				t.Errorf("%#x made of %#x and %d", key, random, index)
+			}
+		}
+	}
+	for range 100 {
+		if key := l.b.memory(8, 0).region.remoteKey; isLent(key) {
+			t.Errorf("a memory has the key %#x", key)
+		}
+	}
 }
