@@ -176,7 +176,7 @@ func TestLenderProcess(t *testing.T) {
 		ok(t, err)
 		return strings.TrimSpace(line)
 	}
-	fmt.Println(q.Address())
+	fmt.Fprintln(os.Stdout, q.Address())
 	ok(t, q.Connect(connectTag, driver.Address(hear())))
 	h.expect(connectTag, driver.OpConnect, driver.OK)
 	for round := range 5 {
@@ -184,11 +184,11 @@ func TestLenderProcess(t *testing.T) {
 		r, lent := bind(1, w, span(m, 100*round, 64), driver.RemoteRead)
 		post(t, q, r)
 		h.expect(1, driver.OpBind, driver.OK)
-		fmt.Println(lent.Address, lent.Length, lent.Key)
+		fmt.Fprintln(os.Stdout, lent.Address, lent.Length, lent.Key)
 		hear()
 		post(t, q, revoke(2, w))
 		h.expect(2, driver.OpRevoke, driver.OK)
 	}
-	fmt.Println("all is taken back")
+	fmt.Fprintln(os.Stdout, "all is taken back")
 	_, _ = in.ReadString('\n')
 }
