@@ -12,6 +12,7 @@ import (
 
 	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/internal/leak"
+	"github.com/weft-fabric/weft/internal/pause"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/link"
@@ -37,10 +38,9 @@ type Config struct {
 	SlotSize int // bytes of the largest short message, its head included; 0: 4 KiB
 	MaxSlots int // messages that may be held at a time; 0: 4096, or what the device can
 	Window   int // messages that one process may send ahead, at most; 0: 64
-}
 
-// maxLinks is how many processes a node talks to at a time, as far as the device's completion queue has room for them.
-const maxLinks = 4096
+	Idle time.Duration // links that were not used for so long are given up; 0: a minute
+}
 
 // Node is this process among others. Its methods may be called from any goroutine.
 type Node struct {
@@ -70,6 +70,12 @@ type Node struct {
 func Open(config Config) (*Node, error) {
 	if config.Device == nil {
 		return nil, fmt.Errorf("open a node: Config.Device is nil: %w", ErrArgument)
+	}
+	if config.Idle == 0 {
+		config.Idle = time.Minute
+	}
+	if config.Idle < 0 {
+		return nil, fmt.Errorf("open a node: Config.Idle is %v: %w", config.Idle, ErrArgument)
 	}
 	n := &Node{config: config, id: drawID(), log: config.Log}
 	if n.log == nil {
@@ -116,7 +122,15 @@ func (n *Node) open() (err error) {
 	if n.config.Resolver != nil {
 		n.cache = find.NewCache(find.CacheConfig{}, n.config.Resolver)
 	}
+	n.runs.Go(n.runIdle)
 	return n.listen()
+}
+
+// runIdle gives up links that nobody uses. Close ends it and waits for it.
+func (n *Node) runIdle() {
+	for pause.For(n.ctx, n.config.Idle/2) == nil {
+		_ = n.on(func() { n.office.leaveIdle(n.config.Idle) }) // after Close there are none
+	}
 }
 
 // listen opens the listeners, and has their clients greeted.

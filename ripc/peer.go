@@ -2,6 +2,7 @@ package ripc
 
 import (
 	"slices"
+	"time"
 
 	"github.com/weft-fabric/weft/internal/fifo"
 	"github.com/weft-fabric/weft/ripc/find"
@@ -62,6 +63,19 @@ func (f *office) drop(p *peer) {
 	}
 	if len(p.at) > 0 && f.places[p.at[0]] == p {
 		delete(f.places, p.at[0])
+	}
+}
+
+// leaveIdle says farewell where nothing has come or gone for so long.
+func (f *office) leaveIdle(limit time.Duration) {
+	now := f.node.config.Device.Clock().Now()
+	for _, p := range f.everybody() {
+		if p.link == nil || p.link.IdleFor(now) < limit || p.back != nil && p.back.IdleFor(now) < limit {
+			continue
+		}
+		l := p.link
+		p.part()
+		l.Leave()
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/weft-fabric/weft/internal/pause"
 	"github.com/weft-fabric/weft/ripc/find"
 )
 
@@ -209,4 +211,18 @@ func TestCloseEndsWhoWaits(t *testing.T) {
 	check(t, b.Close())
 	check(t, a.Close())
 	done.Wait()
+}
+
+// A link that nobody uses is given up at both ends, and made anew when somebody does.
+func TestIdleLinksAreGivenUp(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{Idle: 20 * time.Millisecond}), newNode(t, d, Config{})
+	echo(t, b, "echo")
+	for range 3 {
+		ask(t, a, "echo", "hello")
+		for links := 1; links > 0; {
+			check(t, pause.For(patient(t), time.Millisecond))
+			check(t, a.on(func() { links = len(a.office.everybody()) }))
+		}
+	}
 }

@@ -23,6 +23,7 @@ func (h *Hub) stepReceived(s *Slot, c *verbs.Completion) {
 	h.counts.Received++
 	s.received(c.Bytes)
 	s.link, s.kept = l, false
+	l.used = h.config.Loop.Now()
 	if !l.take(s) && s.link == l {
 		h.post(s)
 	}

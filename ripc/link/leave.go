@@ -3,7 +3,9 @@ package link
 import (
 	"errors"
 	"fmt"
+	"time"
 
+	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
@@ -22,6 +24,14 @@ func (l *Link) Leave() {
 
 // IsLeaving reports whether one of the two ends has said farewell: nothing new is sent.
 func (l *Link) IsLeaving() bool { return l.leaves || l.peerLeaves }
+
+// IdleFor is for how long nothing has come or gone, and nothing is under way; 0 if something is.
+func (l *Link) IdleFor(now clock.Time) time.Duration {
+	if l.state != ready || l.IsLeaving() || !l.IsIdle() {
+		return 0
+	}
+	return now.Sub(l.used)
+}
 
 // giveBack tells the owners of what has not been sent that it will not be.
 func (l *Link) giveBack() {

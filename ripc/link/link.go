@@ -43,6 +43,7 @@ type Link struct {
 	wordSet  bool       // a timer to tell the peer something runs
 	watchSet bool       // a timer to watch the peer runs
 	posted   clock.Time // when something was posted last
+	used     clock.Time // when a message came or went last
 }
 
 type state uint8
@@ -106,7 +107,7 @@ func (l *Link) stepConnected(c *verbs.Completion) {
 		l.end(err)
 		return
 	}
-	l.state = ready
+	l.state, l.used = ready, l.hub.config.Loop.Now()
 	l.hub.config.Handler.Ready(l)
 	l.pump()
 }

@@ -186,6 +186,7 @@ func (l *Link) post(m *wire.Message, items []Piece, slot *Slot) error {
 	slot.link = l
 	l.flight.Push(slot)
 	l.posted = h.config.Loop.Now()
+	l.used = l.posted
 	h.counts.Sent++
 	return nil
 }
