@@ -105,56 +105,6 @@ func files(t *testing.T, dir string) (names []string) {
 	return names
 }
 
-func TestServicesOfOneHostFindEachOther(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "weft")
-	a, b := start(t, dir), start(t, dir)
-	drawn := find.Record{Service: node(77), Node: node(1), At: []string{"unix:@x"}}
-	c := claimed(t, a, named("kv", 1))
-	claimed(t, a, drawn)
-	if !at(t, b, wire.NameID("kv"))[node(1)] || !at(t, b, drawn.Service)[node(1)] {
-		t.Error("not found")
-	}
-	if len(at(t, b, wire.NameID("other"))) > 0 {
-		t.Error("found what is not there")
-	}
-	if all, err := b.List(t.Context()); len(all) != 2 || err != nil {
-		t.Errorf("listed %v, %v", all, err)
-	}
-	var taken *find.TakenError
-	if _, err := b.Claim(t.Context(), named("kv", 2)); !errors.Is(err, find.ErrTaken) || !errors.As(err, &taken) || taken.By.Node != node(1) {
-		t.Error(err)
-	}
-	if _, err := a.Claim(t.Context(), named("kv", 2)); !errors.Is(err, find.ErrTaken) {
-		t.Error(err)
-	}
-	if err := c.Withdraw(t.Context()); err != nil || !errors.Is(c.Err(), find.ErrWithdrawn) {
-		t.Errorf("withdrawn: %v, %v", err, c.Err())
-	}
-	next := claimed(t, b, named("kv", 2))
-	if next.Record().Epoch <= c.Record().Epoch {
-		t.Errorf("epoch %d follows %d", next.Record().Epoch, c.Record().Epoch)
-	}
-	c.Withdraw(t.Context())
-	if !at(t, a, wire.NameID("kv"))[node(2)] {
-		t.Error("withdrawing twice took the service from the next")
-	}
-}
-
-func TestAGroupIsAllWhoJoined(t *testing.T) {
-	dir := t.TempDir()
-	os.Chmod(dir, 0o700)
-	a, b := start(t, dir), start(t, dir)
-	claimed(t, a, member("g", 1))
-	c := claimed(t, b, member("g", 2))
-	if got := at(t, a, wire.GroupID("g")); len(got) != 2 || !got[node(1)] || !got[node(2)] {
-		t.Errorf("found %v", got)
-	}
-	c.Withdraw(t.Context())
-	if got := at(t, a, wire.GroupID("g")); len(got) != 1 || !got[node(1)] {
-		t.Errorf("found %v", got)
-	}
-}
-
 func TestClaimingAgainChangesTheRecord(t *testing.T) {
 	a := start(t, filepath.Join(t.TempDir(), "weft"))
 	c := claimed(t, a, named("kv", 1))

@@ -6,7 +6,8 @@
 // Who looks for a service asks all; who has it answers. Who has services announces them three times in a lease, all in one
 // datagram if they fit, so everybody knows what there is. Who claims a service says so and listens for a whole lease: if somebody
 // has it, he objects; if two claim it at the same time, the one with the lower epoch goes on. Claiming takes a lease's time,
-// because the one who had the service may have died or been stopped just after he renewed his.
+// because the one who had the service may have died or been stopped just after he renewed his. Members of groups, and services
+// whose ID was drawn and of which nothing was heard, do not wait: they are nobody else's.
 //
 // A holder trusts its claim for three quarters of a lease after each announcement. One who finds that more time has gone by
 // was stopped, or starved: it asks again, for a whole lease, and is not valid before that.

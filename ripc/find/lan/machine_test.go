@@ -325,6 +325,24 @@ func TestAnswersAreLimited(t *testing.T) {
 	}
 }
 
+func TestWhatIsNobodyElsesIsHeldAtOnce(t *testing.T) {
+	m := newMachine(lease)
+	drawn := find.Record{Service: node(9), Node: node(1), At: []string{"h:1"}}
+	for _, r := range []find.Record{member("g", 1), drawn} {
+		s := m.claim(0, 1, r)
+		if m.tick(0); s.state != held || s.hold.ValidUntil() <= 0 {
+			t.Errorf("%v is not held", &r)
+		}
+		m.withdraw(s, find.ErrWithdrawn)
+	}
+	drawn.Node = node(2)
+	m.take(0, everybody, &packet{kind: tell, lease: lease, records: []find.Record{drawn}})
+	drawn.Node = node(1)
+	if s := m.claim(0, 1, drawn); s.until != clock.Time(lease) {
+		t.Errorf("it waits until %v", s.until)
+	}
+}
+
 // said takes what a machine wants to send.
 func said(m *machine) []outgoing {
 	out := m.out

@@ -5,6 +5,7 @@ import (
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/ripc/find"
+	"github.com/weft-fabric/weft/ripc/wire"
 )
 
 // state is how far a service of ours is:
@@ -55,11 +56,16 @@ func (m *machine) claim(now clock.Time, wall int64, r find.Record) *service {
 	return s
 }
 
-// question starts a lease's time of asking: that of this resolver, or of who was heard last, if that ends later.
+// question starts a lease's time of asking: that of this resolver, or of who was heard last, if that ends later. What is nobody
+// else's needs none: to be a member of a group, and an ID that was drawn, unless somebody was heard to have it.
 func (m *machine) question(now clock.Time, s *service) {
 	s.until, s.next, s.pause = now.Add(m.lease), now, firstPause
-	if h, known := m.others[s.record.Key()]; known {
+	h, known := m.others[s.record.Key()]
+	switch {
+	case known:
 		s.until = max(s.until, h.until)
+	case s.record.Service.Kind() != wire.Named:
+		s.until = now
 	}
 }
 
