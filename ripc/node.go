@@ -32,6 +32,7 @@ type Config struct {
 	Resolver find.Resolver // who finds services; it stays the program's. Nil: only those of this node are found
 	Listen   []string      // where other processes reach this one, as connect.Listen takes it; empty: on a Unix socket of its own
 	TLS      *tls.Config   // who may talk to whom; nil: only processes of this host are let in
+	Plain    bool          // let in processes of other hosts without TLS: anybody who reaches an address of Listen
 	Waiting  loop.Waiting  // how to wait when there is nothing to do
 	Log      *slog.Logger  // nil: nothing is logged
 
@@ -155,7 +156,7 @@ func (n *Node) listen() error {
 const linkTimeout = 5 * time.Second
 
 func (n *Node) options() connect.Options {
-	return connect.Options{Name: "ripc", TLS: n.config.TLS, Timeout: linkTimeout,
+	return connect.Options{Name: "ripc", TLS: n.config.TLS, Plain: n.config.Plain, Timeout: linkTimeout,
 		OnRefused: func(err error) { n.log.Info("a process was turned away", "error", err) }}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 
 	"github.com/spf13/pflag"
 
@@ -11,21 +12,49 @@ import (
 	"github.com/weft-fabric/weft/ripc"
 	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/find/host"
+	"github.com/weft-fabric/weft/ripc/find/lan"
 	"github.com/weft-fabric/weft/verbs"
 )
 
 // place says where services are looked for, and made known.
 type place struct {
 	directory string // of the services of this host; empty: the user's
+	lan       string // the network to find services on; empty: none
 }
 
 func (p *place) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.directory, "directory", "", "directory in which the services of this host meet (default: one of this user's)")
+	f.StringVar(&p.lan, "lan", "", "find services on the network of this interface instead (trusts everybody there)")
 }
 
 // resolver opens what the flags say.
 func (p *place) resolver() (find.Resolver, error) {
-	return host.Open(host.Config{Dir: p.directory, Log: slog.New(slog.DiscardHandler)})
+	quiet := slog.New(slog.DiscardHandler)
+	if p.lan != "" {
+		return lan.Open(lan.Config{Interface: p.lan, Open: true, Log: quiet})
+	}
+	return host.Open(host.Config{Dir: p.directory, Log: quiet})
+}
+
+// address is where others on the network reach this host; empty: only this host does.
+func (p *place) address() (string, error) {
+	if p.lan == "" {
+		return "", nil
+	}
+	i, err := net.InterfaceByName(p.lan)
+	if err != nil {
+		return "", usageError{fmt.Errorf("--lan %q: %w", p.lan, err)}
+	}
+	addresses, err := i.Addrs()
+	if err != nil {
+		return "", fmt.Errorf("--lan %q: %w", p.lan, err)
+	}
+	for _, a := range addresses {
+		if network, ok := a.(*net.IPNet); ok && network.IP.To4() != nil {
+			return net.JoinHostPort(network.IP.String(), "0"), nil
+		}
+	}
+	return "", fmt.Errorf("--lan %q: the interface has no IPv4 address", p.lan)
 }
 
 // member is a process among those that have services, and what it stands on.
@@ -43,17 +72,25 @@ func (p *place) open() (m *member, err error) {
 			err = errors.Join(err, m.close())
 		}
 	}()
+	at, err := p.address()
+	if err != nil {
+		return m, err
+	}
 	if m.resolver, err = p.resolver(); err != nil {
 		return m, err
 	}
-	nic, err := soft.New(soft.Config{Name: "ripc", Lanes: soft.AllLanes})
+	nic, err := soft.New(soft.Config{Name: "ripc", Lanes: soft.AllLanes, Listen: at, Plain: at != ""})
 	if err != nil {
 		return m, err
 	}
 	if m.device, err = verbs.Open(nic); err != nil {
 		return m, err
 	}
-	m.Node, err = ripc.Open(ripc.Config{Device: m.device, Resolver: m.resolver})
+	config := ripc.Config{Device: m.device, Resolver: m.resolver, Plain: at != ""}
+	if at != "" {
+		config.Listen = []string{at}
+	}
+	m.Node, err = ripc.Open(config)
 	return m, err
 }
 

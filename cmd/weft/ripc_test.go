@@ -15,7 +15,12 @@ import (
 // startEcho starts services in a process of their own, and returns when they are ready.
 func startEcho(t *testing.T, directory string, names ...string) *exec.Cmd {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"serve-echo", "--json", "--directory", directory}, names...)...)
+	return startEchoAt(t, append([]string{"--directory", directory}, names...)...)
+}
+
+func startEchoAt(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"serve-echo", "--json"}, args...)...)
 	cmd.Env = append(os.Environ(), asCommand+"=1")
 	cmd.Stderr = os.Stderr
 	out, err := cmd.StdoutPipe()
@@ -85,4 +90,17 @@ func TestAKilledServiceIsReplaced(t *testing.T) {
 	}
 	_ = second.Process.Signal(syscall.SIGINT)
 	_ = second.Wait()
+}
+
+// The services of a network find each other with one flag. Loopback is one.
+func TestServicesOfANetwork(t *testing.T) {
+	echo := startEchoAt(t, "--lan", "lo", "greeter")
+	if status, out, errs := weft("call", "greeter", "--data", "hello", "--lan", "lo"); status != 0 || out != "hello" {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+	if status, _, errs := weft("services", "--lan", "no-such-network"); status == 0 || !strings.Contains(errs, "no-such-network") {
+		t.Errorf("%d, %q", status, errs)
+	}
+	_ = echo.Process.Signal(syscall.SIGINT)
+	_ = echo.Wait()
 }
