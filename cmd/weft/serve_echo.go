@@ -29,7 +29,7 @@ func newServeEcho() *cobra.Command {
 	var o echoOptions
 	cmd := &cobra.Command{
 		Use:   "serve-echo NAME...",
-		Short: "Have services that answer with what they are told, for trying things out",
+		Short: "Have services that answer with what they are told, to try things",
 		Long: `Registers services, and answers every call with what it says, until Ctrl-C. If
 another process has one of the names, that is an error.`,
 		Example: `  weft serve-echo greeter
