@@ -128,7 +128,7 @@ func (r *Record) Title() string {
 	return fmt.Sprintf("%q", r.Name)
 }
 
-func (r *Record) String() string {
+func (r Record) String() string {
 	return fmt.Sprintf("%s at %v, epoch %d, process %v", r.Title(), r.At, r.Epoch, r.Node)
 }
 

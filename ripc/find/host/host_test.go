@@ -26,12 +26,6 @@ func named(name string, n byte) find.Record {
 	return find.Record{Service: wire.NameID(name), Name: name, Node: node(n), At: []string{"unix:@weft-1"}}
 }
 
-func member(name string, n byte) find.Record {
-	r := named(name, n)
-	r.Service = wire.GroupID(name)
-	return r
-}
-
 // start opens a resolver that renews its lease.
 func start(t *testing.T, dir string) *Resolver {
 	t.Helper()

@@ -68,10 +68,10 @@ func decode(b []byte) (by holder, r find.Record, err error) {
 
 // removeOwn removes the file of a service, if the holder has it. The caller has the directory's lock.
 func (d *directory) removeOwn(name string, mine holder) error {
-	if by, _, err := d.readRecord(name); err != nil || by != mine {
-		return nil // somebody else's, or none
+	if by, _, err := d.readRecord(name); err == nil && by == mine {
+		return d.remove(name)
 	}
-	return d.remove(name)
+	return nil // somebody else's, or none
 }
 
 // held is a record, and who has it.

@@ -2,7 +2,6 @@ package lan
 
 import (
 	"hash/fnv"
-	"net/netip"
 	"testing"
 	"time"
 
@@ -12,10 +11,11 @@ import (
 
 func TestContract(t *testing.T) {
 	findtest.Run(t, func(t *testing.T) find.Resolver {
-		sum := fnv.New32() // each test meets in a group of its own
+		sum := fnv.New32()
 		sum.Write([]byte(t.Name()))
-		group := netip.AddrPortFrom(netip.AddrFrom4([4]byte{239, 255, 89, byte(sum.Sum32())}), 20000+uint16(sum.Sum32()>>8)%10000)
-		r, err := Open(Config{Group: group.String(), Interface: "lo", Key: key, Lease: 200 * time.Millisecond})
+		config := group(0x80 | byte(sum.Sum32()))
+		config.Interface, config.Key, config.Lease = "lo", key, 200*time.Millisecond
+		r, err := Open(config)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
+	"os"
 	"strings"
 	"sync"
 	"testing"
@@ -64,28 +66,32 @@ func claimed(t *testing.T, r *Resolver, record find.Record) find.Claim {
 	return c
 }
 
-// Each test has a group of its own, so that they do not hear each other, nor the tests of another user.
-func group(n string) Config { return Config{Group: "239.255.88." + n + ":17487"} }
+// group is a group of a test's own, so that tests do not hear each other, nor those of another process.
+func group(n byte) Config { return Config{Group: place(n, os.Getpid())} }
+
+func place(n byte, process int) string {
+	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{239, 255, byte(process >> 14), n}), 1<<14|uint16(process)).String()
+}
 
 func TestWhoHasJustBegunToListenFindsByAsking(t *testing.T) {
-	c := claimed(t, start(t, group("1")), named("kv", 1))
-	late := start(t, group("1"))
+	c := claimed(t, start(t, group(1)), named("kv", 1))
+	late := start(t, group(1))
 	records, err := late.Find(t.Context(), wire.NameID("kv"))
 	if want := c.Record(); err != nil || len(records) != 1 || !records[0].Equal(&want) {
 		t.Fatalf("found %v, %v", records, err)
 	}
-	if _, err := start(t, group("1")).Claim(t.Context(), named("kv", 2)); !errors.Is(err, find.ErrTaken) {
+	if _, err := start(t, group(1)).Claim(t.Context(), named("kv", 2)); !errors.Is(err, find.ErrTaken) {
 		t.Error(err)
 	}
 }
 
 func TestAGroupIsAllWhoJoined(t *testing.T) {
-	a, b := start(t, group("2")), start(t, group("2"))
+	a, b := start(t, group(2)), start(t, group(2))
 	var both sync.WaitGroup
 	both.Go(func() { claimed(t, a, member("g", 1)) })
 	both.Go(func() { claimed(t, b, member("g", 2)) })
 	both.Wait()
-	if records, err := start(t, group("2")).Find(t.Context(), wire.GroupID("g")); len(records) != 2 || err != nil {
+	if records, err := start(t, group(2)).Find(t.Context(), wire.GroupID("g")); len(records) != 2 || err != nil {
 		t.Errorf("found %v, %v", records, err)
 	}
 	for n := 0; n != 2; { // when the other's announcement has arrived
@@ -94,7 +100,7 @@ func TestAGroupIsAllWhoJoined(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if records, err := start(t, group("2")).List(t.Context()); len(records) != 2 || err != nil {
+	if records, err := start(t, group(2)).List(t.Context()); len(records) != 2 || err != nil {
 		t.Errorf("listed %v, %v", records, err)
 	}
 }
@@ -102,12 +108,12 @@ func TestAGroupIsAllWhoJoined(t *testing.T) {
 func TestWhoHasAnotherKeyIsNotHeard(t *testing.T) {
 	var log strings.Builder
 	var mu sync.Mutex
-	config := group("5")
+	config := group(5)
 	config.Log = slog.New(slog.NewTextHandler(locked{&mu, &log}, nil))
 	a := start(t, config)
-	other := group("5")
+	other := group(5)
 	other.Key = []byte("another key of the same kind")
-	open := group("5")
+	open := group(5)
 	open.Open = true
 	for _, config := range []Config{other, open} {
 		claimed(t, start(t, config), named("kv", 2))
@@ -136,7 +142,7 @@ func (l locked) Write(b []byte) (int, error) {
 }
 
 func TestNoiseAndRepetitionDoNoHarm(t *testing.T) {
-	config := group("6")
+	config := group(6)
 	config.Log = slog.New(slog.DiscardHandler)
 	a := start(t, config)
 	c := claimed(t, a, named("kv", 1))
@@ -177,7 +183,7 @@ func (r *Resolver) knows(id wire.ID) bool {
 }
 
 func TestWhoIsSupersededIsTold(t *testing.T) {
-	a := start(t, group("7"))
+	a := start(t, group(7))
 	c := claimed(t, a, named("kv", 1))
 	higher := named("kv", 2)
 	higher.Epoch = c.Record().Epoch + 1
@@ -194,7 +200,7 @@ func TestWhoIsSupersededIsTold(t *testing.T) {
 }
 
 func TestGivingUpAClaimWithdrawsIt(t *testing.T) {
-	config := group("8")
+	config := group(8)
 	config.Lease = time.Hour
 	a := start(t, config)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -209,7 +215,7 @@ func TestGivingUpAClaimWithdrawsIt(t *testing.T) {
 }
 
 func TestCloseEndsEverything(t *testing.T) {
-	config := group("9")
+	config := group(9)
 	a := start(t, config)
 	c := claimed(t, a, named("kv", 1))
 	waits := make(chan error)
@@ -255,7 +261,7 @@ func TestBadSettingsAreRefusedWithAReason(t *testing.T) {
 }
 
 func TestARecordThatFitsIntoNoDatagramIsRefused(t *testing.T) {
-	a := start(t, group("10"))
+	a := start(t, group(10))
 	large := named("kv", 1)
 	for range 5 {
 		large.At = append(large.At, strings.Repeat("a", 255))

@@ -86,14 +86,15 @@ func (m *machine) becomeDoubtful(now clock.Time, s *service) {
 }
 
 func (m *machine) becomeHeld(now clock.Time, s *service) {
-	if s.state == probing {
-		close(s.settled)
+	first := s.state == probing
+	s.state = held
+	s.hold.Renew(s.record, now.Add(m.trust()))
+	m.send(everybody, tell, s.record)
+	if first {
 		delete(m.others, s.record.Key())
 		m.change(find.Came, s.record)
+		close(s.settled) // who waits for it finds it valid
 	}
-	s.state = held
-	m.send(everybody, tell, s.record)
-	s.hold.Renew(s.record, now.Add(m.trust()))
 }
 
 // end ends a claim, and says why.
