@@ -20,3 +20,6 @@ func Linger(queue driver.CompletionQueue, d time.Duration) {
 	c.nextLook = 0
 	c.lookIfDue(clock.Real.Now().Add(d))
 }
+
+// WithoutWindows makes a device one that has no memory windows.
+func WithoutWindows(d *Device) { d.windows = false }

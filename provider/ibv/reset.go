@@ -16,6 +16,7 @@ func (q *queuePair) Reset(tag driver.Tag) error {
 		q.state = driver.Error
 		q.failDevice()
 	}
+	q.held = nil
 	q.endConnect(driver.Flushed)
 	if q.pool != nil { // what has arrived comes before the reset, in which a device may drop it
 		q.queue.gather()

@@ -28,6 +28,9 @@ func cAllocDomain(unsafe.Pointer) (unsafe.Pointer, int)                    { ret
 func cFreeDomain(unsafe.Pointer) int                                       { return none }
 func cRegister(unsafe.Pointer, unsafe.Pointer, int, Access) (*Memory, int) { return nil, none }
 func cDeregister(unsafe.Pointer) int                                       { return none }
+func cAllocWindow(unsafe.Pointer) (unsafe.Pointer, int)                    { return nil, none }
+func cFreeWindow(unsafe.Pointer) int                                       { return none }
+func cWindowKey(unsafe.Pointer) *uint32                                    { return nil }
 func cCreateQueue(unsafe.Pointer, int) (queue, channel unsafe.Pointer, errno int) {
 	return nil, nil, none
 }

@@ -1,0 +1,178 @@
+package ibv
+
+import (
+	"errors"
+	"fmt"
+	"syscall"
+	"unsafe"
+
+	"github.com/weft-fabric/weft/provider/ibv/native"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
+
+// window lends memory to the peer of its queue pair (InfiniBand: a memory window of type 2). Its key is an index of the device's and eight
+// bits that change with every Bind, so that it can be guessed, and comes again after 256 times. What protects is that the device
+// ties the window to the queue pair: nobody but its peer can use the key, and the peer reaches by it what is lent to it now, and nothing else.
+type window struct {
+	pair   *queuePair
+	number uint32
+	drawn  uint32 // the last key that was drawn
+	call   uint32 // of those of the queue pair, the one that bound it last
+
+	// Guarded by the domain's mu: memory may be closed by any goroutine.
+	native *native.Window // nil: memory that was lent was closed, and the window with it
+	loans  []loan         // from Bind until the end of Revoke, the oldest first
+}
+
+// loan is what was lent by one Bind.
+type loan struct {
+	key   uint32         // of the memory
+	piece *native.Memory // registered for this alone; nil: the memory's own registration is used
+}
+
+// NewWindow makes a window for the peer.
+func (q *queuePair) NewWindow() (driver.Window, error) {
+	d := q.domain
+	if d.device.lost.Load() {
+		return nil, d.device.errLost()
+	}
+	if !d.device.windows {
+		return nil, fmt.Errorf("%v has no memory windows of type 2: %w", d.device.choice, driver.ErrNotSupported)
+	}
+	n, err := d.native.NewWindow()
+	if errors.Is(err, syscall.EOPNOTSUPP) || errors.Is(err, syscall.ENOSYS) {
+		return nil, fmt.Errorf("%w: the library has no memory windows for %v: %w", err, d.device.choice, driver.ErrNotSupported)
+	}
+	if err != nil {
+		return nil, explainLimit(err)
+	}
+	q.lastWindow++
+	w := &window{pair: q, number: q.lastWindow, native: n, drawn: n.Key, call: q.calls - 1}
+	if q.windows == nil {
+		q.windows = make(map[uint32]*window)
+	}
+	q.windows[w.number] = w
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.windows[w] = struct{}{}
+	return w, nil
+}
+
+// Number names the window.
+func (w *window) Number() uint32 { return w.number }
+
+// NextKey draws the key of the next Bind.
+func (w *window) NextKey() uint64 {
+	w.drawn = native.NextKey(w.drawn)
+	return uint64(w.drawn)
+}
+
+// Close ends what is lent. It needs no queue pair that works.
+func (w *window) Close() error {
+	d := w.pair.domain
+	delete(w.pair.windows, w.number)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.windows, w)
+	return d.device.forgive(w.end())
+}
+
+// end unbinds the window, and only then ends what it was bound to.
+func (w *window) end() error {
+	if w.native == nil {
+		return nil
+	}
+	err := w.native.Close()
+	for _, l := range w.loans {
+		err = errors.Join(err, closeMemory(l.piece))
+	}
+	w.native, w.loans = nil, nil
+	return err
+}
+
+// endLoans ends the windows through which a memory is lent: no device lets go of memory that a window is bound to.
+func (d *domain) endLoans(key uint32) (err error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for w := range d.windows {
+		if w.lends(key) {
+			err = errors.Join(err, w.end())
+		}
+	}
+	return err
+}
+
+func (w *window) lends(key uint32) bool {
+	for _, l := range w.loans {
+		if l.key == key {
+			return true
+		}
+	}
+	return false
+}
+
+// fillLocal writes a Bind or a Revoke where the device reads it, behind n others, and returns how many are to be given then. The domain is
+// locked.
+func (q *queuePair) fillLocal(n int, r *driver.Request) (int, error) {
+	w := q.windows[uint32(r.Compare)]
+	if w == nil || w.native == nil || r.Op == driver.OpRevoke && len(w.loans) == 0 {
+		return n, fmt.Errorf("%v through window %d, through which nothing can be or is lent: %w", r.Op, r.Compare, driver.ErrArgument)
+	}
+	if r.Op == driver.OpBind && w.call == q.calls { // it was bound by one of the n, and can be only once in a call
+		if err := q.give(n); err != nil {
+			return 0, err
+		}
+		n = 0
+	}
+	to := &q.native.Sends[n]
+	to.ID, to.Flags = q.label(n, r)
+	if r.Op == driver.OpRevoke {
+		to.Unbind(w.native)
+		return n + 1, nil
+	}
+	memory, err := w.lend(r.Span)
+	if err != nil {
+		return n, err
+	}
+	w.call = q.calls
+	to.Bind(w.native, uint32(r.Remote.Key), memory, native.SGE{Address: r.Span.Address, Length: r.Span.Length}, accessFlags(driver.Access(r.Swap)))
+	return n + 1, nil
+}
+
+// lend returns what the window is to be bound to, and notes it.
+//
+// On a software device this is a registration of the piece alone, which ends when the piece is taken back. Soft-RoCE (Linux 6.1) compares
+// an address with the bounds of the memory, not of the window: the peer would reach all of the memory. And a packet that has passed
+// the check may be landing yet when the window is unbound; but it holds the registration, and deregistering waits for it.
+func (w *window) lend(s driver.Span) (*native.Memory, error) {
+	d := w.pair.domain
+	whole, found := d.find(s)
+	if !found {
+		return nil, fmt.Errorf("lend %d bytes at %#x that are in no memory of the domain: %w", s.Length, s.Address, driver.ErrArgument)
+	}
+	if !d.device.isSoftware() {
+		w.loans = append(w.loans, loan{key: s.Key})
+		return whole.local, nil
+	}
+	piece, err := d.register(unsafe.Slice((*byte)(native.At(s.Address)), s.Length), d.localAccess())
+	if err != nil {
+		return nil, err
+	}
+	w.loans = append(w.loans, loan{s.Key, piece})
+	return piece, nil
+}
+
+// revoked is called when the device has unbound a window from the oldest that it was bound to.
+func (q *queuePair) revoked(number uint32) {
+	d := q.domain
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	w := q.windows[number]
+	if w == nil || len(w.loans) == 0 {
+		return // it was closed meanwhile
+	}
+	if err := d.device.forgive(closeMemory(w.loans[0].piece)); err != nil {
+		d.device.log.Error("what was lent on an RDMA device could not be taken back", "device", d.device.Name(), "reason", err)
+	}
+	w.loans = append(w.loans[:0], w.loans[1:]...)
+}
