@@ -18,6 +18,7 @@ type window struct {
 	number uint32
 	drawn  uint32 // the last key that was drawn
 	call   uint32 // of those of the queue pair, the one that bound it last
+	isLent bool   // a Bind was given to the device, and no Revoke behind it
 
 	// Guarded by the domain's mu: memory may be closed by any goroutine.
 	native *native.Window // nil: memory that was lent was closed, and the window with it
@@ -115,26 +116,37 @@ func (w *window) lends(key uint32) bool {
 // locked.
 func (q *queuePair) fillLocal(n int, r *driver.Request) (int, error) {
 	w := q.windows[uint32(r.Compare)]
-	if w == nil || w.native == nil || r.Op == driver.OpRevoke && len(w.loans) == 0 {
-		return n, fmt.Errorf("%v through window %d, through which nothing can be or is lent: %w", r.Op, r.Compare, driver.ErrArgument)
+	switch {
+	case w == nil || w.native == nil:
+		return n, fmt.Errorf("%v through window %d, which is closed, or was with memory that it lent: %w", r.Op, r.Compare, driver.ErrArgument)
+	case r.Op == driver.OpBind && w.isLent:
+		return n, fmt.Errorf("%v through window %d, which lends something already: %w", r.Op, r.Compare, driver.ErrArgument)
+	case r.Op == driver.OpBind:
+		return q.fillBind(n, r, w)
+	case !w.isLent: // the kernel would crash (rxe)
+		return n, fmt.Errorf("%v through window %d, which lends nothing: %w", r.Op, r.Compare, driver.ErrArgument)
 	}
-	if r.Op == driver.OpBind && w.call == q.calls { // it was bound by one of the n, and can be only once in a call
+	to := &q.native.Sends[n]
+	to.ID, to.Flags = q.label(n, r)
+	to.Unbind(w.native)
+	w.isLent = false
+	return n + 1, nil
+}
+
+func (q *queuePair) fillBind(n int, r *driver.Request, w *window) (int, error) {
+	if w.call == q.calls { // it was bound by one of the n, and can be only once in a call
 		if err := q.give(n); err != nil {
 			return 0, err
 		}
 		n = 0
 	}
-	to := &q.native.Sends[n]
-	to.ID, to.Flags = q.label(n, r)
-	if r.Op == driver.OpRevoke {
-		to.Unbind(w.native)
-		return n + 1, nil
-	}
 	memory, err := w.lend(r.Span)
 	if err != nil {
 		return n, err
 	}
-	w.call = q.calls
+	w.call, w.isLent = q.calls, true
+	to := &q.native.Sends[n]
+	to.ID, to.Flags = q.label(n, r)
 	to.Bind(w.native, uint32(r.Remote.Key), memory, native.SGE{Address: r.Span.Address, Length: r.Span.Length}, accessFlags(driver.Access(r.Swap)))
 	return n + 1, nil
 }

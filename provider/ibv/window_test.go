@@ -397,6 +397,16 @@ func TestBadLoansFail(t *testing.T) {
 			return r
 		},
 		"what is not lent": func(l *loft) driver.Request { return l.revoke(2) },
+		"what is back": func(l *loft) driver.Request {
+			l.lend(0, 8, driver.RemoteAll)
+			l.post(l.owner, l.revoke(1))
+			l.expect(1, driver.OpRevoke, driver.OK)
+			return l.revoke(2)
+		},
+		"twice": func(l *loft) driver.Request {
+			l.lend(0, 8, driver.RemoteAll)
+			return l.bind(2, l.span(0, 8), driver.RemoteAll)
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := openLoft(t)

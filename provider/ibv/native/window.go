@@ -34,5 +34,5 @@ func (r *SendWR) Bind(w *Window, key uint32, m *Memory, piece SGE, access Access
 	*w.own, w.Key = w.Key, key
 }
 
-// Unbind makes r a request that ends what the window was bound to before. Nobody may ask for that if it is not bound: rxe crashes the kernel.
+// Unbind makes r a request that ends what the window was bound to before. It must have been bound: rxe would crash the kernel.
 func (r *SendWR) Unbind(w *Window) { r.Op, r.Count, r.Imm = invalidate, 0, w.Key }
