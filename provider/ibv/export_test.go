@@ -23,3 +23,6 @@ func Linger(queue driver.CompletionQueue, d time.Duration) {
 
 // WithoutWindows makes a device one that has no memory windows.
 func WithoutWindows(d *Device) { d.windows = false }
+
+// TakeForCard makes a software device be used as a card would be.
+func TakeForCard(d *Device) { d.choice.Device.Driver = "card" }

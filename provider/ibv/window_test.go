@@ -309,6 +309,28 @@ func TestAWindowLendsAgainAndAgain(t *testing.T) {
 	}
 }
 
+// Cards get everything at once, and lend what is registered already. Soft-RoCE does that, too, as long as no packet is lost.
+func TestLoansAsCardsGetThem(t *testing.T) {
+	l := openLoft(t)
+	defer l.close()
+	ibv.TakeForCard(l.device)
+	quiet := l.bind(1, l.span(0, 8), driver.RemoteAll)
+	quiet.Flags = driver.Quiet
+	last := l.bind(3, l.span(100, 64), driver.RemoteWrite)
+	l.post(l.owner, quiet, l.revoke(2), last)
+	l.expect(2, driver.OpRevoke, driver.OK)
+	l.expect(3, driver.OpBind, driver.OK)
+	copy(l.stage.memory.Region().Bytes, "written")
+	l.post(l.guest, l.use(4, driver.OpWrite, last.Remote))
+	l.expect(4, driver.OpWrite, driver.OK)
+	if got := l.memory.Region().Bytes[100:107]; string(got) != "written" {
+		t.Errorf("%q was written", got)
+	}
+	l.must(l.memory.Close()) // only because what is lent ends before
+	l.isOpen = false
+	l.isRefused(l.use(5, driver.OpWrite, last.Remote))
+}
+
 // When a Revoke has completed, nothing lands any more, however the guest hurries.
 func TestNothingLandsBehindARevoke(t *testing.T) {
 	const size = 64 << 10
