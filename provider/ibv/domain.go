@@ -17,6 +17,9 @@ type domain struct {
 	mu      sync.RWMutex                     // read-locked while the library reads bytes of Inline requests: they stay until then
 	regions atomic.Pointer[map[uint32]piece] // by local key; replaced, never changed
 	windows map[*window]struct{}             // guarded by mu, as what is in them
+
+	nothing       []byte // for fillNothing; C memory
+	nothingMemory *native.Memory
 }
 
 // piece is the bytes of a memory, and how the device knows them.
@@ -89,4 +92,9 @@ func (d *domain) NewSharedReceives(config driver.SharedConfig) (driver.SharedRec
 }
 
 // Close frees the domain.
-func (d *domain) Close() error { return d.device.forgive(d.native.Close()) }
+func (d *domain) Close() error {
+	if err := d.closeNothing(); err != nil {
+		return err
+	}
+	return d.device.forgive(d.native.Close())
+}

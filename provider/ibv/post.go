@@ -134,9 +134,9 @@ func (q *queuePair) label(i int, r *driver.Request) (id uint64, flags native.Sen
 }
 
 // isSilent reports whether the device is to say nothing of a success. Of some Quiet requests it has to, which is swallowed here: without that a
-// Send that waits for its receiver would look like one that has arrived long ago, and nobody would clear up behind a Revoke.
+// Send that waits for its receiver would look like one that has arrived long ago, and nobody would know what a window is bound to.
 func (q *queuePair) isSilent(r *driver.Request) bool {
-	return r.Flags&driver.Quiet != 0 && !r.Op.TakesReceive() && r.Op != driver.OpRevoke && !q.hasToHold()
+	return r.Flags&driver.Quiet != 0 && !r.Op.TakesReceive() && !r.Op.IsLocal() && !q.hasToHold()
 }
 
 // owns reports whether the library may read the bytes of an Inline request. If not, the request goes on without Inline, and the device finds

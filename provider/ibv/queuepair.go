@@ -41,6 +41,7 @@ type queuePair struct {
 
 	windows    map[uint32]*window // by their numbers
 	lastWindow uint32
+	nobodys    *window // for fillNothing
 
 	verdict    driver.Status // of the next request that the device flushes, if it is not Flushed
 	resetTag   driver.Tag
@@ -251,7 +252,7 @@ func (q *queuePair) Close() error {
 	}
 	q.state = driver.Closed
 	q.queue.pairs.leave(q.slot)
-	if err := q.native.Close(); err != nil {
+	if err := errors.Join(q.closeNothing(), q.native.Close()); err != nil {
 		return q.queue.device.forgive(err)
 	}
 	native.FreeBytes(q.scratch)

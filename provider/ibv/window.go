@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"syscall"
+	"time"
 	"unsafe"
 
+	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/provider/ibv/native"
 	"github.com/weft-fabric/weft/verbs/driver"
 )
@@ -17,11 +19,13 @@ type window struct {
 	pair   *queuePair
 	number uint32
 	drawn  uint32 // the last key that was drawn
-	call   uint32 // of those of the queue pair, the one that bound it last
-	isLent bool   // a Bind was given to the device, and no Revoke behind it
+	isUsed bool   // something was given to the device for it:
+	last   uint32 // the request
+	call   uint32 // of those by which the queue pair gives, the one that bound it last
 
 	// Guarded by the domain's mu: memory may be closed by any goroutine.
 	native *native.Window // nil: memory that was lent was closed, and the window with it
+	isLent bool           // a Bind was given to the device, and no Revoke behind it
 	loans  []loan         // from Bind until the end of Revoke, the oldest first
 }
 
@@ -48,7 +52,7 @@ func (q *queuePair) NewWindow() (driver.Window, error) {
 		return nil, explainLimit(err)
 	}
 	q.lastWindow++
-	w := &window{pair: q, number: q.lastWindow, native: n, drawn: n.Key, call: q.calls - 1}
+	w := &window{pair: q, number: q.lastWindow, native: n, drawn: n.Key}
 	if q.windows == nil {
 		q.windows = make(map[uint32]*window)
 	}
@@ -62,8 +66,16 @@ func (q *queuePair) NewWindow() (driver.Window, error) {
 // Number names the window.
 func (w *window) Number() uint32 { return w.number }
 
-// NextKey draws the key of the next Bind.
+// NextKey draws the key of the next Bind. A window that has ended with memory that it lent begins anew; if it cannot, the Bind will fail.
 func (w *window) NextKey() uint64 {
+	d := w.pair.domain
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w.native == nil {
+		if n, err := d.native.NewWindow(); err == nil {
+			w.native, w.drawn = n, n.Key
+		}
+	}
 	w.drawn = native.NextKey(w.drawn)
 	return uint64(w.drawn)
 }
@@ -71,12 +83,29 @@ func (w *window) NextKey() uint64 {
 // Close ends what is lent. It needs no queue pair that works.
 func (w *window) Close() error {
 	d := w.pair.domain
-	delete(w.pair.windows, w.number)
+	delete(w.pair.windows, w.number) // what is held for it does nothing from now on
+	w.await()
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	delete(d.windows, w)
 	return d.device.forgive(w.end())
 }
+
+// await lets the device do what it was given for the window: it would fail the queue pair if the window were gone by then. This is soon,
+// unless the queue stands still; then the queue pair fails at once.
+func (w *window) await() {
+	q := w.pair
+	limit := clock.Real.Now().Add(awaitLimit)
+	for w.isUsed && q.state == driver.Ready && q.requests.has(w.last) {
+		if clock.Real.Now() > limit {
+			q.fail(0)
+			return
+		}
+		q.queue.gather()
+	}
+}
+
+const awaitLimit = 100 * time.Millisecond
 
 // end unbinds the window, and only then ends what it was bound to.
 func (w *window) end() error {
@@ -87,7 +116,7 @@ func (w *window) end() error {
 	for _, l := range w.loans {
 		err = errors.Join(err, closeMemory(l.piece))
 	}
-	w.native, w.loans = nil, nil
+	w.native, w.loans, w.isLent = nil, nil, false
 	return err
 }
 
@@ -115,39 +144,44 @@ func (w *window) lends(key uint32) bool {
 // fillLocal writes a Bind or a Revoke where the device reads it, behind n others, and returns how many are to be given then. The domain is
 // locked.
 func (q *queuePair) fillLocal(n int, r *driver.Request) (int, error) {
-	w := q.windows[uint32(r.Compare)]
+	number := uint32(r.Compare)
+	w := q.windows[number]
 	switch {
-	case w == nil || w.native == nil:
-		return n, fmt.Errorf("%v through window %d, which is closed, or was with memory that it lent: %w", r.Op, r.Compare, driver.ErrArgument)
-	case r.Op == driver.OpBind && w.isLent:
-		return n, fmt.Errorf("%v through window %d, which lends something already: %w", r.Op, r.Compare, driver.ErrArgument)
-	case r.Op == driver.OpBind:
-		return q.fillBind(n, r, w)
-	case !w.isLent: // the kernel would crash (rxe)
-		return n, fmt.Errorf("%v through window %d, which lends nothing: %w", r.Op, r.Compare, driver.ErrArgument)
-	}
-	to := &q.native.Sends[n]
-	to.ID, to.Flags = q.label(n, r)
-	to.Unbind(w.native)
-	w.isLent = false
-	return n + 1, nil
-}
-
-func (q *queuePair) fillBind(n int, r *driver.Request, w *window) (int, error) {
-	if w.call == q.calls { // it was bound by one of the n, and can be only once in a call
-		if err := q.give(n); err != nil {
-			return 0, err
-		}
-		n = 0
+	case w == nil && (number == 0 || number > q.lastWindow):
+		return n, fmt.Errorf("%v through window %d, which never was: %w", r.Op, number, driver.ErrArgument)
+	case w == nil || r.Op == driver.OpRevoke && !w.isLent: // it was closed, or ended with its memory
+		return q.fillNothing(n, r)
+	case r.Op == driver.OpRevoke:
+		q.fillRevoke(n, r, w)
+		return n + 1, nil
+	case w.isLent || w.native == nil || uint32(r.Remote.Key)>>8 != w.native.Key>>8:
+		return n, fmt.Errorf("%v through window %d, which lends something, or has ended with what it lent: %w", r.Op, number, driver.ErrArgument)
 	}
 	memory, err := w.lend(r.Span)
 	if err != nil {
 		return n, err
 	}
-	w.call, w.isLent = q.calls, true
+	return q.fillBind(n, r, w, memory)
+}
+
+func (q *queuePair) fillRevoke(n int, r *driver.Request, w *window) {
+	to := &q.native.Sends[n]
+	to.ID, to.Flags = q.label(n, r)
+	to.Unbind(w.native)
+	w.isLent, w.isUsed, w.last = false, true, q.requests.given+uint32(n)
+}
+
+func (q *queuePair) fillBind(n int, r *driver.Request, w *window, memory *native.Memory) (int, error) {
+	if w.isUsed && w.call == q.calls { // it was bound by one of the n, and can be only once in a call
+		if err := q.give(n); err != nil {
+			return 0, err
+		}
+		n = 0
+	}
 	to := &q.native.Sends[n]
 	to.ID, to.Flags = q.label(n, r)
 	to.Bind(w.native, uint32(r.Remote.Key), memory, native.SGE{Address: r.Span.Address, Length: r.Span.Length}, accessFlags(driver.Access(r.Swap)))
+	w.call, w.isLent, w.isUsed, w.last = q.calls, true, true, q.requests.given+uint32(n)
 	return n + 1, nil
 }
 
