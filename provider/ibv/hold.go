@@ -63,19 +63,23 @@ func (q *queuePair) giveHeld() {
 		return
 	}
 	n := q.countRun(q.held)
-	now := q.held[:n]
-	q.held = q.held[n:]
-	q.hand(now)
+	q.hand(q.held[:n])
+	if q.state == driver.Ready {
+		q.held = slices.Delete(q.held, 0, n)
+	}
 }
 
 // takeBytes makes a copy of the bytes of an Inline request: the program may use the memory for something else while it is held.
 func (q *queuePair) takeBytes(r *driver.Request, i uint32) {
-	own, n := q.ownBytes(i), 0
-	for _, s := range append([]driver.Span{r.Span}, r.More...) {
-		n += copy(own[n:], unsafe.Slice((*byte)(native.At(s.Address)), s.Length))
+	own := q.ownBytes(i)
+	n := copy(own, bytesOf(r.Span))
+	for _, s := range r.More {
+		n += copy(own[n:], bytesOf(s))
 	}
 	r.Span, r.More = driver.Span{Address: uint64(uintptr(unsafe.Pointer(unsafe.SliceData(own)))), Length: uint32(n)}, nil
 }
+
+func bytesOf(s driver.Span) []byte { return unsafe.Slice((*byte)(native.At(s.Address)), s.Length) }
 
 // isTaken reports whether the bytes of an Inline request are our own copy.
 func (q *queuePair) isTaken(r *driver.Request) bool {

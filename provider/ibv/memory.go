@@ -101,14 +101,21 @@ func (d *domain) registerRemote(b []byte, access driver.Access) (*native.Memory,
 }
 
 func (d *domain) register(b []byte, access native.Access) (*native.Memory, error) {
-	m, err := d.native.Register(b, access)
-	if err != nil {
-		return nil, fmt.Errorf("register %v: %w", units.Size(len(b)), explainLimit(err))
+	m := new(native.Memory)
+	if err := d.registerInto(m, b, access); err != nil {
+		return nil, err
 	}
 	if m.LocalKey == driver.BadKey { // a span with it would be taken for one that lies outside its memory
 		return nil, errors.Join(fmt.Errorf("the device gave a key that is not allowed: %w", driver.ErrLimit), m.Close())
 	}
 	return m, nil
+}
+
+func (d *domain) registerInto(m *native.Memory, b []byte, access native.Access) error {
+	if err := d.native.Register(m, b, access); err != nil {
+		return fmt.Errorf("register %v: %w", units.Size(len(b)), explainLimit(err))
+	}
+	return nil
 }
 
 func accessFlags(access driver.Access) (flags native.Access) {

@@ -3,9 +3,9 @@ package ibv
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
-	"unsafe"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/provider/ibv/native"
@@ -31,8 +31,16 @@ type window struct {
 
 // loan is what was lent by one Bind.
 type loan struct {
-	key   uint32         // of the memory
-	piece *native.Memory // registered for this alone; nil: the memory's own registration is used
+	key     uint32        // of the memory
+	piece   native.Memory // registered for this alone,
+	isApart bool          // or the memory's own registration is used
+}
+
+func (l *loan) end() error {
+	if !l.isApart {
+		return nil
+	}
+	return l.piece.Close()
 }
 
 // NewWindow makes a window for the peer.
@@ -113,8 +121,8 @@ func (w *window) end() error {
 		return nil
 	}
 	err := w.native.Close()
-	for _, l := range w.loans {
-		err = errors.Join(err, closeMemory(l.piece))
+	for i := range w.loans {
+		err = errors.Join(err, w.loans[i].end())
 	}
 	w.native, w.loans, w.isLent = nil, nil, false
 	return err
@@ -133,12 +141,7 @@ func (d *domain) endLoans(key uint32) (err error) {
 }
 
 func (w *window) lends(key uint32) bool {
-	for _, l := range w.loans {
-		if l.key == key {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(w.loans, func(l loan) bool { return l.key == key })
 }
 
 // fillLocal writes a Bind or a Revoke where the device reads it, behind n others, and returns how many are to be given then. The domain is
@@ -196,16 +199,16 @@ func (w *window) lend(s driver.Span) (*native.Memory, error) {
 	if !found {
 		return nil, fmt.Errorf("lend %d bytes at %#x that are in no memory of the domain: %w", s.Length, s.Address, driver.ErrArgument)
 	}
-	if !d.device.isSoftware() {
-		w.loans = append(w.loans, loan{key: s.Key})
+	w.loans = append(w.loans, loan{key: s.Key, isApart: d.device.isSoftware()})
+	last := &w.loans[len(w.loans)-1]
+	if !last.isApart {
 		return whole.local, nil
 	}
-	piece, err := d.register(unsafe.Slice((*byte)(native.At(s.Address)), s.Length), d.localAccess())
-	if err != nil {
+	if err := d.registerInto(&last.piece, bytesOf(s), d.localAccess()); err != nil {
+		w.loans = w.loans[:len(w.loans)-1]
 		return nil, err
 	}
-	w.loans = append(w.loans, loan{s.Key, piece})
-	return piece, nil
+	return &last.piece, nil
 }
 
 // revoked is called when the device has unbound a window from the oldest that it was bound to.
@@ -217,8 +220,8 @@ func (q *queuePair) revoked(number uint32) {
 	if w == nil || len(w.loans) == 0 {
 		return // it was closed meanwhile
 	}
-	if err := d.device.forgive(closeMemory(w.loans[0].piece)); err != nil {
+	if err := d.device.forgive(w.loans[0].end()); err != nil {
 		d.device.log.Error("what was lent on an RDMA device could not be taken back", "device", d.device.Name(), "reason", err)
 	}
-	w.loans = append(w.loans[:0], w.loans[1:]...)
+	w.loans = slices.Delete(w.loans, 0, 1)
 }

@@ -8,6 +8,8 @@ package native
 #cgo nocallback weft_arm
 #cgo noescape weft_take_notices
 #cgo nocallback weft_take_notices
+#cgo noescape weft_register
+#cgo nocallback weft_register
 #include <stdlib.h>
 #include "shim.h"
 */
@@ -108,13 +110,13 @@ func cFreeDomain(domain unsafe.Pointer) int {
 	return int(C.weft_free_domain((*C.struct_wv_pd)(domain)))
 }
 
-func cRegister(domain, address unsafe.Pointer, length int, access Access) (*Memory, int) {
+func cRegister(domain, address unsafe.Pointer, length int, access Access, into *Memory) int {
 	var m *C.struct_wv_mr
 	errno := C.weft_register((*C.struct_wv_pd)(domain), address, C.size_t(length), C.int(access), &m)
-	if errno != 0 {
-		return nil, int(errno)
+	if errno == 0 {
+		*into = Memory{unsafe.Pointer(m), uint32(m.lkey), uint32(m.rkey)}
 	}
-	return &Memory{unsafe.Pointer(m), uint32(m.lkey), uint32(m.rkey)}, 0
+	return int(errno)
 }
 
 func cDeregister(memory unsafe.Pointer) int { return int(C.weft_deregister((*C.struct_wv_mr)(memory))) }
