@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/internal/pause"
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -29,13 +31,37 @@ func (p *peer) dial() {
 // dialled hears how it went. If the other's meeting counts, that one brings the link, or has.
 func (p *peer) dialled(err error) {
 	p.dials = false
-	if err != nil && p.link == nil && !errors.Is(err, errCrossed) {
+	switch {
+	case err == nil || p.link != nil:
+	case errors.Is(err, errCrossed):
+		p.dialLater()
+	default:
 		p.fail(err)
+	}
+}
+
+// crossedPause is how long the other's meeting is waited for: it is under way, or has failed.
+const crossedPause = 250 * time.Millisecond
+
+// dialLater dials once more, if the other's meeting has brought no link.
+func (p *peer) dialLater() {
+	n := p.office.node
+	n.runs.Go(func() {
+		if pause.For(n.ctx, crossedPause) == nil {
+			_ = n.on(p.dialIfNeeded) // after Close nobody waits
+		}
+	})
+}
+
+func (p *peer) dialIfNeeded() {
+	if p.link == nil && !p.queue.Empty() {
+		p.dial()
 	}
 }
 
 // runDial tries the addresses of a process in turn.
 func (n *Node) runDial(at []string, node ID, p *peer) (err error) {
+	err = errors.New("it does not say where it listens")
 	for _, address := range at {
 		var s *connect.Session
 		if s, err = connect.Dial(n.ctx, address, n.options()); err != nil {
