@@ -11,7 +11,9 @@ import (
 )
 
 // Wait looks for spin, then arms the queue and sleeps until the device or somebody else rings (RDMC section 4.2).
-func (c *completionQueue) Wait(until clock.Time, spin time.Duration) error { return c.wait(until, spin, nil) }
+func (c *completionQueue) Wait(until clock.Time, spin time.Duration) error {
+	return c.wait(until, spin, nil)
+}
 
 // WaitShared is Wait for goroutines that share the queue: a look needs their lock, what is between two looks does not.
 func (c *completionQueue) WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error {
