@@ -98,6 +98,12 @@ var layers = []layer{
 		reason:   "where a service is has nothing to do with how messages travel",
 	},
 	{
+		packages: words("ripc/find/etcd/..."),
+		may: words("clock internal/... ripc/wire ripc/find go.etcd.io/etcd/... go.uber.org/zap",
+			"google.golang.org/grpc/codes google.golang.org/grpc/status"),
+		reason: "what etcd needs is heavy, so nobody but programs imports it",
+	},
+	{
 		packages: words("ripc/find/..."),
 		may:      words("clock internal/... ripc/wire ripc/find golang.org/x/sys/..."),
 		reason:   "a resolver knows records, and its own way to tell them",

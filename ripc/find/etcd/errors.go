@@ -1,0 +1,53 @@
+package etcd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+
+	"github.com/weft-fabric/weft/ripc/find"
+)
+
+// ErrLost: the claim ended, because the directory no longer has it. Its lease ran out while the directory could not be
+// reached or the process was stopped, or somebody deleted it. It can be claimed again.
+var ErrLost = errors.New("the directory has dropped the claim")
+
+// errBusy: others changed what a claim depends on, every time.
+var errBusy = errors.New("others keep changing the directory: try again")
+
+// errStays: a holder goes on renewing its lease, although its service is wanted.
+var errStays = errors.New("its holder does not let go, and is not dead: stop it")
+
+// explain says of an error of etcd's client what was done and where, and what it means if it is one that happens.
+func (d *Directory) explain(ctx context.Context, err error, doing string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	doing = fmt.Sprintf(doing, args...)
+	where := strings.Join(d.config.Endpoints, ", ")
+	switch {
+	case d.ctx.Err() != nil:
+		return fmt.Errorf("%s: %w", doing, find.ErrClosed)
+	case errors.Is(context.Cause(ctx), context.Canceled):
+		return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
+	case errors.Is(err, errStays):
+		return fmt.Errorf("%s: %w", doing, err)
+	case unreachable(err):
+		return fmt.Errorf("%s: no answer from the directory at %s: %w; is etcd running there, and has it a majority?", doing, where, err)
+	}
+	return fmt.Errorf("%s: the directory at %s: %w", doing, where, err)
+}
+
+// unreachable reports whether nobody answered. The client gives errors of gRPC, of its own, and of contexts.
+func unreachable(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) || clientv3.IsConnCanceled(err) {
+		return true
+	}
+	code := status.Code(err)
+	return code == codes.Unavailable || code == codes.DeadlineExceeded
+}
