@@ -99,9 +99,8 @@ var layers = []layer{
 	},
 	{
 		packages: words("ripc/find/etcd/..."),
-		may: words("clock internal/... ripc/wire ripc/find go.etcd.io/etcd/... go.uber.org/zap",
-			"google.golang.org/grpc/codes google.golang.org/grpc/status"),
-		reason: "what etcd needs is heavy, so nobody but programs imports it",
+		may:      words("clock internal/... ripc/wire ripc/find go.etcd.io/etcd/... go.uber.org/zap google.golang.org/grpc/..."),
+		reason:   "what etcd needs is heavy, so nobody but programs imports it",
 	},
 	{
 		packages: words("ripc/find/..."),
@@ -140,7 +139,7 @@ var layers = []layer{
 // forTests is what test files may import beside what their package may: tests stand on top of everything but the
 // programs. What is closed to a package of the standard library is open to its tests.
 var forTests = words("verbs/... clock internal/... loop provider/... simtest/... connect connect/...",
-	"quorum rdmc/... breakdown",
+	"quorum rdmc/... breakdown ripc/find/etcd/embedded",
 	"go.uber.org/goleak pgregory.net/rapid github.com/anishathalye/porcupine github.com/rogpeppe/go-internal/...",
 	"github.com/redis/go-redis/... github.com/redis/rueidis golang.org/x/net/nettest golang.org/x/sys/...")
 

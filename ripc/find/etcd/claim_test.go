@@ -16,6 +16,7 @@ import (
 )
 
 func TestAServiceHasOneHolderAndEverybodyFindsIt(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Config{})
 	a, b := open(t, s.Endpoint()), open(t, s.Endpoint())
 	c := must(t, a, named("kv/3", 1))
@@ -50,6 +51,7 @@ func TestAServiceHasOneHolderAndEverybodyFindsIt(t *testing.T) {
 }
 
 func TestClaimingAgainGivesTheSameClaim(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Config{})
 	d := open(t, s.Endpoint())
 	c := must(t, d, named("kv/3", 1))
@@ -69,6 +71,7 @@ func TestClaimingAgainGivesTheSameClaim(t *testing.T) {
 }
 
 func TestEpochsAreAtLeastWhatIsAskedForAndOnlyGrow(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Config{})
 	a, b := open(t, s.Endpoint()), open(t, s.Endpoint())
 	r := named("kv/3", 1)
@@ -102,6 +105,7 @@ func TestEpochsAreAtLeastWhatIsAskedForAndOnlyGrow(t *testing.T) {
 }
 
 func TestAGroupHasManyMembers(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Config{})
 	a, b := open(t, s.Endpoint()), open(t, s.Endpoint())
 	c := must(t, a, member("all", 1))
@@ -120,6 +124,7 @@ func TestAGroupHasManyMembers(t *testing.T) {
 }
 
 func TestOneOfManyWhoClaimAtOnceGetsIt(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Config{})
 	var got, taken atomic.Int32
 	var all sync.WaitGroup
@@ -145,6 +150,7 @@ func TestOneOfManyWhoClaimAtOnceGetsIt(t *testing.T) {
 }
 
 func TestAThousandServicesHaveOneLease(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Config{})
 	a, b := open(t, s.Endpoint()), open(t, s.Endpoint())
 	const services = 1000
@@ -177,6 +183,7 @@ func TestAThousandServicesHaveOneLease(t *testing.T) {
 }
 
 func TestCloseEndsClaims(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Config{})
 	d := open(t, s.Endpoint())
 	c := must(t, d, named("kv/3", 1))
@@ -198,6 +205,7 @@ func TestCloseEndsClaims(t *testing.T) {
 }
 
 func TestABadRecordIsNotClaimed(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Config{})
 	d := open(t, s.Endpoint())
 	r := named("kv/3", 1)
@@ -208,6 +216,7 @@ func TestABadRecordIsNotClaimed(t *testing.T) {
 }
 
 func TestWhatIsNotARecordIsIgnoredButNotOverwritten(t *testing.T) {
+	t.Parallel()
 	s := serve(t, embedded.Config{})
 	d := open(t, s.Endpoint())
 	good := must(t, d, named("good", 1)).Record()

@@ -14,6 +14,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 
 	"github.com/weft-fabric/weft/internal/printable"
 )
@@ -125,10 +127,16 @@ func (c *Config) client() clientv3.Config {
 		// more often than every 5 s.
 		DialKeepAliveTime:    10 * time.Second,
 		DialKeepAliveTimeout: 3 * time.Second,
-		// Two seconds, in which a cluster elects a leader. The client's own choice of a hundred tries would hide why there
-		// is no connection behind our timeout.
-		MaxUnaryRetries:    40,
-		BackoffWaitBetween: 50 * time.Millisecond,
-		Logger:             zap.NewNop(), // what matters of it comes back as errors
+		DialOptions:          []grpc.DialOption{grpc.WithConnectParams(c.reconnect())},
+		Logger:               zap.NewNop(), // what matters of it comes back as errors
 	}
+}
+
+// reconnect is how often it is tried to connect again. Leases live for their whole time after a restart of the server, so whoever
+// tries often enough keeps its claims; gRPC itself would wait for up to two minutes.
+func (c *Config) reconnect() grpc.ConnectParams {
+	often := backoff.DefaultConfig
+	often.MaxDelay = c.TTL / 5
+	often.BaseDelay = often.MaxDelay / 4
+	return grpc.ConnectParams{Backoff: often, MinConnectTimeout: c.Timeout}
 }

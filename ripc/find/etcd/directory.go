@@ -4,9 +4,11 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 
 	"github.com/weft-fabric/weft/internal/leak"
 	"github.com/weft-fabric/weft/ripc/find"
@@ -19,7 +21,7 @@ type Directory struct {
 	keys   keys
 	client *clientv3.Client
 	hangUp context.CancelFunc // ends the client's context
-	ctx    context.Context // of everything that it does by itself; ends with Close
+	ctx    context.Context    // of everything that it does by itself; ends with Close
 	cancel context.CancelFunc
 	runs   sync.WaitGroup // its goroutines, and calls that others make
 	once   sync.Once      // Close
@@ -28,6 +30,7 @@ type Directory struct {
 	watchers find.Watchers
 	granting chan struct{} // holds one token while a lease is asked for
 	sweeping chan struct{} // wakes the sweeper
+	trouble  atomic.Value  // the text of gRPC's last error: see overhear
 	garbled  sync.Once     // to log that something in the directory is not a record
 
 	mu       sync.Mutex
@@ -70,6 +73,7 @@ func (d *Directory) connect(ctx context.Context) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, d.config.Timeout)
 	defer cancel()
 	config := d.config.client()
+	config.DialOptions = append(config.DialOptions, grpc.WithChainUnaryInterceptor(d.overhear))
 	// With a password the client asks for a token at once, and takes no other context for that than the one it lives with.
 	config.Context, d.hangUp = context.WithCancel(context.Background())
 	defer context.AfterFunc(ctx, d.hangUp)()

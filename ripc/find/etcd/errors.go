@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
@@ -38,9 +39,22 @@ func (d *Directory) explain(ctx context.Context, err error, doing string, args .
 	case errors.Is(err, errStays):
 		return fmt.Errorf("%s: %w", doing, err)
 	case unreachable(err):
-		return fmt.Errorf("%s: no answer from the directory at %s: %w; is etcd running there, and has it a majority?", doing, where, err)
+		return fmt.Errorf("%s: no answer from the directory at %s: %w (%v); is etcd running there, and has it a majority?",
+			doing, where, err, d.trouble.Load())
 	}
 	return fmt.Errorf("%s: the directory at %s: %w", doing, where, err)
+}
+
+// overhear notes why a call got no answer. The client waits for a connection until the context ends, and then tells
+// only that.
+func (d *Directory) overhear(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn,
+	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
+) error {
+	err := invoke(ctx, method, request, reply, connection, options...)
+	if err != nil {
+		d.trouble.Store(status.Convert(err).Message())
+	}
+	return err
 }
 
 // unreachable reports whether nobody answered. The client gives errors of gRPC, of its own, and of contexts.

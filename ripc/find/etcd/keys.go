@@ -28,7 +28,9 @@ type keys struct {
 	epochs   string
 }
 
-func newKeys(prefix string) keys { return keys{services: prefix + "services/", epochs: prefix + "epochs"} }
+func newKeys(prefix string) keys {
+	return keys{services: prefix + "services/", epochs: prefix + "epochs"}
+}
 
 // of is what the keys of one service begin with.
 func (k keys) of(id wire.ID) string { return k.services + hex.EncodeToString(id[:]) + "/" }

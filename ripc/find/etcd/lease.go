@@ -19,6 +19,11 @@ type lease struct {
 	until clock.Time // up to when it holds, for certain; under Directory.mu
 	ctx   context.Context
 	end   context.CancelFunc // ends its renewal
+
+	// Of runRenew alone: the stream on which it asks, if there is one, and its context.
+	stream pb.Lease_LeaseKeepAliveClient
+	open   context.Context
+	hangUp context.CancelFunc
 }
 
 // validity is up to when a lease holds that was asked for at a moment: see the package's documentation.
@@ -88,18 +93,33 @@ func (d *Directory) logSilence(err error) {
 	d.config.Logger.Info("the directory renews the claims of this process again", "at", d.config.Endpoints)
 }
 
-// renew asks once. It does not use the client's renewal, which neither tells when it asked nor pauses between tries.
+// renew asks once, on a stream that stays open: to open one may cost the server a check of the password. It does not use the
+// client's renewal, which neither tells when it asked nor pauses between tries.
 func (d *Directory) renew(l *lease) (time.Duration, error) {
-	ctx, cancel := context.WithTimeout(clientv3.WithRequireLeader(l.ctx), l.ttl/3)
-	defer cancel()
-	stream, err := clientv3.RetryLeaseClient(d.client).LeaseKeepAlive(ctx)
-	if err != nil {
+	if l.stream == nil {
+		l.open, l.hangUp = context.WithCancel(clientv3.WithRequireLeader(l.ctx))
+	}
+	limit := time.AfterFunc(l.ttl/3, l.hangUp)
+	ttl, err := d.ask(l)
+	// An answer that comes too late would be taken for that of the next question.
+	if !limit.Stop() || err != nil {
+		l.hangUp()
+		l.stream = nil
+	}
+	return ttl, err
+}
+
+// ask asks, and waits for the answer until the stream is ended.
+func (d *Directory) ask(l *lease) (_ time.Duration, err error) {
+	if l.stream == nil {
+		if l.stream, err = clientv3.RetryLeaseClient(d.client).LeaseKeepAlive(l.open); err != nil {
+			return 0, err
+		}
+	}
+	if err := l.stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(l.id)}); err != nil {
 		return 0, err
 	}
-	if err := stream.Send(&pb.LeaseKeepAliveRequest{ID: int64(l.id)}); err != nil {
-		return 0, err
-	}
-	answer, err := stream.Recv()
+	answer, err := l.stream.Recv()
 	if err != nil {
 		return 0, err
 	}

@@ -36,10 +36,17 @@ func serve(t *testing.T, config embedded.Config) *embedded.Server {
 	return s
 }
 
-// open opens the directory of one more process.
+// open opens the directory of one more process, whose lease does not run out before the test is done.
 func open(t *testing.T, endpoint string) *Directory {
 	t.Helper()
-	d, err := Open(t.Context(), Config{Endpoints: []string{endpoint}, TTL: time.Second, Logger: slog.New(slog.DiscardHandler)})
+	return openFor(t, endpoint, 20*time.Second)
+}
+
+// openFor opens the directory of a process whose lease is as short as the test wants to wait.
+func openFor(t *testing.T, endpoint string, ttl time.Duration) *Directory {
+	t.Helper()
+	config := Config{Endpoints: []string{endpoint}, TTL: ttl, Timeout: time.Minute, Logger: slog.New(slog.DiscardHandler)}
+	d, err := Open(t.Context(), config)
 	if err != nil {
 		t.Fatal(err)
 	}

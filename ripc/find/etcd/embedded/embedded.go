@@ -5,15 +5,19 @@ package embedded
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
 	"net/url"
+	"os"
 	"sync"
 
 	"go.etcd.io/etcd/server/v3/embed"
 	"go.uber.org/zap"
+	"google.golang.org/grpc"
 
 	"github.com/weft-fabric/weft/internal/leak"
 )
@@ -36,6 +40,9 @@ type Server struct {
 	address string
 	once    sync.Once
 	handle  leak.Handle
+
+	mu     sync.Mutex
+	fronts []*grpc.Server // that speak with clients
 }
 
 // Start starts a server, and waits until it answers.
@@ -53,16 +60,17 @@ func start(ctx context.Context, config Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := embed.StartEtcd(settings)
-	if err != nil {
+	s := &Server{}
+	settings.ServiceRegister = s.addFront
+	if s.etcd, err = embed.StartEtcd(settings); err != nil {
 		return nil, err
 	}
-	s := &Server{etcd: e, address: settings.ListenClientUrls[0].Scheme + "://" + e.Clients[0].Addr().String()}
+	s.address = settings.ListenClientUrls[0].Scheme + "://" + s.etcd.Clients[0].Addr().String()
 	select {
-	case <-e.Server.ReadyNotify():
+	case <-s.etcd.Server.ReadyNotify():
 		return s, nil
-	case err = <-e.Err():
-	case <-e.Server.StopNotify():
+	case err = <-s.etcd.Err():
+	case <-s.etcd.Server.StopNotify():
 		err = errors.New("it stopped by itself")
 	case <-ctx.Done():
 		err = context.Cause(ctx)
@@ -76,8 +84,8 @@ func (c *Config) settings() (*embed.Config, error) {
 	if c.Folder == "" {
 		return nil, errors.New("Folder is empty: say where its files are")
 	}
-	if c.Key == "" != (c.Certificate == "") || c.Authority == "" != (c.Certificate == "") {
-		return nil, errors.New("Certificate, Key and Authority: give all or none")
+	if err := c.checkFiles(); err != nil {
+		return nil, err
 	}
 	listen, err := c.listen()
 	if err != nil {
@@ -100,6 +108,27 @@ func (c *Config) settings() (*embed.Config, error) {
 		e.TickMs, e.ElectionMs = 50, 500
 	}
 	return e, nil
+}
+
+// checkFiles finds what etcd would find only after it has said that it is ready.
+func (c *Config) checkFiles() error {
+	if c.Certificate == "" && c.Key == "" && c.Authority == "" {
+		return nil
+	}
+	if c.Certificate == "" || c.Key == "" || c.Authority == "" {
+		return errors.New("Certificate, Key and Authority: give all or none")
+	}
+	if _, err := tls.LoadX509KeyPair(c.Certificate, c.Key); err != nil {
+		return fmt.Errorf("Certificate and Key: %w", err)
+	}
+	authority, err := os.ReadFile(c.Authority)
+	if err == nil && !x509.NewCertPool().AppendCertsFromPEM(authority) {
+		err = fmt.Errorf("no certificate in %s", c.Authority)
+	}
+	if err != nil {
+		return fmt.Errorf("Authority: %w", err)
+	}
+	return nil
 }
 
 // listen is where clients come in.
@@ -137,5 +166,21 @@ func (s *Server) Close() error {
 	return nil
 }
 
-// stop ends it, also before it was ready.
-func (s *Server) stop() { s.etcd.Close() }
+// addFront is called by etcd, which makes a server for clients when it is ready.
+func (s *Server) addFront(front *grpc.Server) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.fronts = append(s.fronts, front)
+}
+
+// stop ends it, also before it was ready. It does not wait for clients to go, as etcd would: in that time it renews no lease, and
+// lets them all run out.
+func (s *Server) stop() {
+	s.etcd.Server.HardStop()
+	s.mu.Lock()
+	for _, front := range s.fronts {
+		front.Stop()
+	}
+	s.mu.Unlock()
+	s.etcd.Close()
+}
