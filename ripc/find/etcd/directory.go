@@ -30,7 +30,7 @@ type Directory struct {
 	watchers find.Watchers
 	granting chan struct{} // holds one token while a lease is asked for
 	sweeping chan struct{} // wakes the sweeper
-	trouble  atomic.Value  // the text of gRPC's last error: see overhear
+	trouble  atomic.Value  // a string, why the last call failed: see overhear
 	garbled  sync.Once     // to log that something in the directory is not a record
 
 	mu       sync.Mutex
@@ -79,7 +79,7 @@ func (d *Directory) connect(ctx context.Context) (err error) {
 	defer context.AfterFunc(ctx, d.hangUp)()
 	if d.client, err = clientv3.New(config); err == nil {
 		if err = d.survey(ctx); err != nil {
-			d.client.Close()
+			_ = d.client.Close() // what went wrong is known
 		}
 	}
 	if err != nil {
@@ -164,7 +164,7 @@ func (d *Directory) close() {
 	if d.lease != nil {
 		d.revoke(d.lease)
 	}
-	d.client.Close()
+	_ = d.client.Close() // it says that its context has ended, which it has ended itself
 	d.hangUp()
 	d.handle.Closed()
 }

@@ -11,8 +11,12 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 
+	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/ripc/find"
 )
+
+// maxReason is how many bytes are told of what gRPC says.
+const maxReason = 300
 
 // ErrLost: the claim ended, because the directory no longer has it. Its lease ran out while the directory could not be
 // reached or the process was stopped, or somebody deleted it. It can be claimed again.
@@ -39,10 +43,19 @@ func (d *Directory) explain(ctx context.Context, err error, doing string, args .
 	case errors.Is(err, errStays):
 		return fmt.Errorf("%s: %w", doing, err)
 	case unreachable(err):
-		return fmt.Errorf("%s: no answer from the directory at %s: %w (%v); is etcd running there, and has it a majority?",
-			doing, where, err, d.trouble.Load())
+		return fmt.Errorf("%s: no answer from the directory at %s: %w%s; is etcd running there, and has it a majority?",
+			doing, where, err, d.reason(err))
 	}
 	return fmt.Errorf("%s: the directory at %s: %w", doing, where, err)
+}
+
+// reason is what was overheard, if that says more than the error.
+func (d *Directory) reason(err error) string {
+	text, _ := d.trouble.Load().(string)
+	if text == "" || strings.Contains(err.Error(), text) {
+		return ""
+	}
+	return " (" + printable.Clean(text, maxReason) + ")"
 }
 
 // overhear notes why a call got no answer. The client waits for a connection until the context ends, and then tells
@@ -51,9 +64,7 @@ func (d *Directory) overhear(ctx context.Context, method string, request, reply 
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
 	err := invoke(ctx, method, request, reply, connection, options...)
-	if err != nil {
-		d.trouble.Store(status.Convert(err).Message())
-	}
+	d.trouble.Store(status.Convert(err).Message()) // empty if there is none
 	return err
 }
 

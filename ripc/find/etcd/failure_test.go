@@ -179,7 +179,7 @@ func TestClaimsSurviveARestartOfTheServer(t *testing.T) {
 		t.Errorf("it ended: %v", c.Err())
 	}
 
-	s = serve(t, config)
+	serve(t, config)
 	eventually(t, "the claim is valid again", func() bool { return c.ValidUntil() > clock.Real.Now() })
 	if found, err := b.Find(t.Context(), wire.NameID("kv/3")); err != nil || found[0].Epoch != c.Record().Epoch {
 		t.Errorf("found %v, %v", found, err)

@@ -133,6 +133,9 @@ func (d *Directory) ask(l *lease) (_ time.Duration, err error) {
 func (d *Directory) extend(l *lease, until clock.Time) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.lease != l {
+		return
+	}
 	l.until = until
 	for _, c := range d.claims {
 		c.Renew(c.Record(), until)

@@ -6,6 +6,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"os"
 	"sync"
 	"testing"
 	"time"
@@ -19,7 +20,13 @@ import (
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+func TestMain(m *testing.M) {
+	if endpoint := os.Getenv(holderVar); endpoint != "" {
+		runHolder(endpoint)
+		return
+	}
+	leaktest.Main(m)
+}
 
 // serve starts a server in a folder, and ends it with the test.
 func serve(t *testing.T, config embedded.Config) *embedded.Server {
