@@ -29,17 +29,23 @@ func (d *Directory) attempt(key string, r find.Record) *attempt {
 	return a
 }
 
-// plan returns the record to be written, and the base of epochs. A new claim is given its epoch by its revision. One that is
-// written anew keeps its epoch, or has the one that was asked for. The base is raised so that what comes later is higher.
+// farAhead is more revisions than pass between reading the directory and writing to it.
+const farAhead = 1 << 40
+
+// plan returns the record to be written, and the base of epochs. A new claim is given its epoch by its revision, unless one is
+// asked for that is certainly higher than all before. A claim that is written anew keeps its epoch, or has a higher one that
+// is asked for. The base is raised so that what comes later is higher.
 func (a *attempt) plan() (r find.Record, base uint64) {
 	r, base = a.record, a.base.value
-	if base+uint64(a.passed) < r.Epoch {
+	reached := base + uint64(a.passed)
+	if reached < r.Epoch {
 		base = r.Epoch
 	}
-	if a.found.revision == 0 {
-		r.Epoch = 0
-	} else {
+	switch {
+	case a.found.revision != 0:
 		r.Epoch = max(r.Epoch, a.found.record.Epoch)
+	case r.Epoch < reached+farAhead:
+		r.Epoch = 0
 	}
 	return r, base
 }

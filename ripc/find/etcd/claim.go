@@ -49,7 +49,7 @@ func (d *Directory) Claim(ctx context.Context, r find.Record) (find.Claim, error
 
 func checkClaim(r *find.Record) error {
 	if r.Epoch > maxBase {
-		return fmt.Errorf("%w: epoch %d, a directory gives at least %d", find.ErrRecord, r.Epoch, uint64(maxBase))
+		return fmt.Errorf("%w: epoch %d, a directory takes at most %d", find.ErrRecord, r.Epoch, uint64(maxBase))
 	}
 	return r.CheckClaim()
 }

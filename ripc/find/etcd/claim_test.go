@@ -8,12 +8,26 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/find/etcd/embedded"
+	"github.com/weft-fabric/weft/ripc/find/findtest"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
+
+func TestContract(t *testing.T) {
+	s := serve(t, embedded.Config{})
+	findtest.Run(t, func(t *testing.T) find.Resolver {
+		config := Config{Endpoints: []string{s.Endpoint()}, Prefix: "/" + t.Name() + "/", TTL: 3 * time.Second, Timeout: time.Minute}
+		d, err := Open(t.Context(), config)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return d
+	})
+}
 
 func TestAServiceHasOneHolderAndEverybodyFindsIt(t *testing.T) {
 	t.Parallel()
@@ -77,9 +91,8 @@ func TestEpochsAreAtLeastWhatIsAskedForAndOnlyGrow(t *testing.T) {
 	r := named("kv/3", 1)
 	r.Epoch = 1 << 60
 	c := must(t, a, r)
-	first := c.Record().Epoch
-	if first < 1<<60 {
-		t.Errorf("epoch %d", first)
+	if epoch := c.Record().Epoch; epoch != 1<<60 {
+		t.Errorf("epoch %d, asked for %d", epoch, uint64(1<<60))
 	}
 	// What another resolver gave, this one gives as well: else two of them could never agree.
 	r.Epoch = 1 << 61

@@ -25,14 +25,15 @@
 //
 // The epoch of a claim is the revision of the transaction that made it, plus what key epochs says. Both only grow, so a later
 // claim has a higher epoch than every earlier one of any service. Key epochs is there for services that other resolvers know
-// too, whose epochs may be larger: it is raised to them.
+// too, whose epochs may be larger: it is raised to them. Who asks for an epoch that is far ahead of all others, or again for
+// what it has, is given just that, so that several resolvers can agree.
 //
 // # How long a claim is valid
 //
 // A claim is valid for nine tenths of the lease's time to live, counted from before the renewal was sent. The server counts
 // from later, so this end is done first; the last tenth is for clocks that do not run at the same speed. While the
 // directory does not answer, claims run out but do not end: if the lease is still there when it answers again, they are
-// valid again. If it is not, they end with [ErrLost].
+// valid again. If it is not, they end with find.ErrLost.
 //
 // A takeover never writes over a living holder, since that one might not learn of it in time. It says that it wants the
 // service; the holder ends its claim, and only then deletes its key. A holder that does not hear it loses its lease.

@@ -18,9 +18,8 @@ import (
 // maxReason is how many bytes are told of what gRPC says.
 const maxReason = 300
 
-// ErrLost: the claim ended, because the directory no longer has it. Its lease ran out while the directory could not be
-// reached or the process was stopped, or somebody deleted it. It can be claimed again.
-var ErrLost = errors.New("the directory has dropped the claim")
+// errDropped: the directory no longer has a claim.
+var errDropped = fmt.Errorf("%w: its lease ran out, or somebody deleted it from the directory; claim it again", find.ErrLost)
 
 // errBusy: others changed what a claim depends on, every time.
 var errBusy = errors.New("others keep changing the directory: try again")

@@ -55,7 +55,7 @@ func TestTheServiceOfAStoppedProcessIsFreeAfterItsClaimHasRunOut(t *testing.T) {
 
 	// The process goes on: it learns what has happened from the watch, or from the lease that is not renewed.
 	<-old.Done()
-	if err := old.Err(); !errors.Is(err, find.ErrSuperseded) && !errors.Is(err, ErrLost) {
+	if err := old.Err(); !errors.Is(err, find.ErrSuperseded) && !errors.Is(err, find.ErrLost) {
 		t.Errorf("the old claim ended with %v", err)
 	}
 	if _, err := a.renew(&lease{id: stopped.id, ttl: stopped.ttl, ctx: t.Context()}); !errors.Is(err, rpctypes.ErrLeaseNotFound) {
@@ -96,8 +96,8 @@ func TestALostLeaseEndsItsClaims(t *testing.T) {
 	if _, err := client(t, s.Endpoint()).Revoke(t.Context(), id); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, one, ErrLost)
-	ended(t, two, ErrLost)
+	ended(t, one, find.ErrLost)
+	ended(t, two, find.ErrLost)
 	if again := must(t, d, named("kv/1", 1)); again.Record().Epoch <= one.Record().Epoch {
 		t.Errorf("epoch %d came after %d", again.Record().Epoch, one.Record().Epoch)
 	}
@@ -111,7 +111,7 @@ func TestADeletedClaimEnds(t *testing.T) {
 	if _, err := client(t, s.Endpoint()).Delete(t.Context(), d.keys.holder(wire.NameID("kv/3"))); err != nil {
 		t.Fatal(err)
 	}
-	ended(t, c, ErrLost)
+	ended(t, c, find.ErrLost)
 	if other.Err() != nil {
 		t.Error(other.Err())
 	}

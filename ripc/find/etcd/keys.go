@@ -13,8 +13,8 @@ import (
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
-// maxBase is the largest base of epochs: with a revision, which is below 2⁶³, its sum fits into 64 bits.
-const maxBase = 1 << 63
+// maxBase is the largest base of epochs. No cluster lives to see a revision that makes a sum above find.MaxEpoch of it.
+const maxBase = 1 << 62
 
 // The last parts of keys that are not a process.
 const (
@@ -75,11 +75,14 @@ func (k keys) entry(kv *mvccpb.KeyValue) (entry, error) {
 	if err != nil {
 		return entry{}, err
 	}
-	if key := string(kv.Key); r.CheckClaim() != nil || key != k.record(&r) && key != k.wanted(r.Service) {
-		return entry{}, fmt.Errorf("%w: %v does not belong at this key", find.ErrRecord, &r)
-	}
 	if r.Epoch == 0 {
 		r.Epoch = base + uint64(kv.ModRevision)
+	}
+	if err := r.CheckClaim(); err != nil {
+		return entry{}, err
+	}
+	if key := string(kv.Key); key != k.record(&r) && key != k.wanted(r.Service) {
+		return entry{}, fmt.Errorf("%w: %v does not belong at this key", find.ErrRecord, &r)
 	}
 	return entry{record: r, revision: kv.ModRevision, lease: clientv3.LeaseID(kv.Lease)}, nil
 }

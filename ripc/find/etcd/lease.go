@@ -152,7 +152,7 @@ func (d *Directory) lose(l *lease) {
 	}
 	d.lease = nil
 	for _, c := range d.claims {
-		c.End(ErrLost)
+		c.End(errDropped)
 	}
 	clear(d.claims)
 	clear(d.unwanted)

@@ -74,7 +74,7 @@ func (d *Directory) verdict(c *claim) error {
 	case d.view.revision < c.revision:
 		return nil // what is known is older than the claim
 	case e.revision == 0:
-		return ErrLost
+		return errDropped
 	case e.revision != c.revision:
 		return &find.SupersededError{By: e.record}
 	case wanted.revision > c.revision:
