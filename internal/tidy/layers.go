@@ -103,6 +103,11 @@ var layers = []layer{
 		reason:   "where a service is has nothing to do with how messages travel",
 	},
 	{
+		packages: words("ripc/find/etcd/..."),
+		may:      words("clock internal/... ripc/wire ripc/find go.etcd.io/etcd/... go.uber.org/zap google.golang.org/grpc/..."),
+		reason:   "what etcd needs is heavy, so nobody but programs imports it",
+	},
+	{
 		packages: words("ripc/find/..."),
 		may:      words("clock internal/... ripc/wire ripc/find golang.org/x/sys/..."),
 		reason:   "a resolver knows records, and its own way to tell them",
@@ -139,7 +144,7 @@ var layers = []layer{
 // forTests is what test files may import beside what their package may: tests stand on top of everything but the
 // programs. What is closed to a package of the standard library is open to its tests.
 var forTests = words("verbs/... clock internal/... loop provider/... simtest/... connect connect/...",
-	"quorum rdmc/... breakdown ripc/find/findtest",
+	"quorum rdmc/... breakdown ripc/find/findtest ripc/find/etcd/embedded",
 	"go.uber.org/goleak pgregory.net/rapid github.com/anishathalye/porcupine github.com/rogpeppe/go-internal/...",
 	"github.com/redis/go-redis/... github.com/redis/rueidis golang.org/x/net/nettest golang.org/x/sys/...")
 
