@@ -154,6 +154,15 @@ func (n *Node) Addresses() []string { return n.at }
 // Alloc returns a buffer. Its content is undefined.
 func (n *Node) Alloc(size int) (*Buffer, error) { return n.pool.take(size) }
 
+// do runs f on the loop.
+func (n *Node) do(f func()) error {
+	err := n.shared.Do(f)
+	if errors.Is(err, loop.ErrClosed) {
+		return fmt.Errorf("the node is %w", ErrClosed)
+	}
+	return err
+}
+
 // Counts is what the node's links have done.
 func (n *Node) Counts() (c link.Counts, err error) {
 	err = n.shared.Do(func() { c = n.office.hub.Counts() })

@@ -31,6 +31,7 @@ type operation struct {
 	to     ID
 	link   *link.Link // that it was given to
 	lent   []*Buffer  // kept until they are back
+	line   *Line      // that the call asks for, and that is told its end; nil: none
 
 	isIdempotent bool
 	tries        int
@@ -246,6 +247,9 @@ func (o *operation) finish(err error) {
 		o.office.node.log.Info("a message was lost", "to", o.to, "error", err)
 	}
 	o.done.Set()
+	if o.line != nil {
+		o.line.answered(o)
+	}
 }
 
 // letGo releases what was kept.

@@ -277,5 +277,5 @@ func (n *Node) call(ctx context.Context, from *Service, r *Request) (*Message, e
 	if err != nil {
 		return nil, err
 	}
-	return m, m.failure()
+	return m, failure(&m.wire)
 }

@@ -35,6 +35,7 @@ type Link struct {
 	reading  fifo.Queue[*Pull]  // of each read under way
 	releases fifo.Queue[uint64] // numbers of messages whose loans the peer may have back, and was not told
 
+	kept     int        // users who want to hear of the peer's end
 	wordSet  bool       // a timer to tell the peer something runs
 	watchSet bool       // a timer to watch the peer runs
 	posted   clock.Time // when something was posted last
@@ -115,7 +116,7 @@ func (l *Link) IsReady() bool { return l.state == ready }
 // IsIdle reports whether nothing is under way on the link that this end knows of.
 func (l *Link) IsIdle() bool {
 	return l.urgent.Empty() && l.waiting.Empty() && l.flight.Empty() && len(l.calls) == 0 && len(l.lent) == 0 &&
-		l.pulls.Empty() && l.reading.Empty() && l.releases.Empty() && l.held() == 0
+		l.pulls.Empty() && l.reading.Empty() && l.releases.Empty() && l.held() == 0 && l.kept == 0
 }
 
 // Close ends the link at once. What is under way on it is told so.
