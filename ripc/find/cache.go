@@ -138,7 +138,7 @@ func (c *Cache) Learn(r Record) {
 
 // merge returns old with r in it, and whether that is news. What was old stays as it was: others read it.
 func merge(old []Record, r Record) ([]Record, bool) {
-	i := slices.IndexFunc(old, func(o Record) bool { return o.key() == r.key() })
+	i := slices.IndexFunc(old, func(o Record) bool { return o.Key() == r.Key() })
 	if i < 0 {
 		return append(slices.Clip(old), r), true
 	}
@@ -164,15 +164,15 @@ func (c *Cache) changed(change Change) {
 func (c *Cache) List(ctx context.Context) ([]Record, error) {
 	var all []Record
 	var failed []error
-	at := map[key]bool{}
+	seen := map[Key]bool{}
 	for _, resolver := range c.resolvers {
 		records, err := resolver.List(ctx)
 		if err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", resolver.Name(), err))
 		}
 		for _, r := range records {
-			if key := r.key(); !at[key] {
-				at[key] = true
+			if key := r.Key(); !seen[key] {
+				seen[key] = true
 				all = append(all, r)
 			}
 		}

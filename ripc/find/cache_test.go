@@ -97,7 +97,7 @@ func (t *table) Close() error { return nil }
 // rig is a cache with a clock that is set by hand.
 func rig(t *testing.T, size int, resolvers ...Resolver) (*Cache, *hands) {
 	time := &hands{}
-	c := NewCache(CacheConfig{Clock: time, Size: size}, resolvers...)
+	c := NewCache(CacheConfig{Clock: time, Size: size, Timeout: 1e15}, resolvers...)
 	t.Cleanup(func() { c.Close(); c.Close() })
 	return c, time
 }

@@ -15,6 +15,8 @@ var (
 	ErrSuperseded = errors.New("another process has taken the service over")
 	// ErrWithdrawn: the claim ended by Withdraw.
 	ErrWithdrawn = errors.New("the claim was withdrawn")
+	// ErrLost: the claim ended, because the resolver can vouch for it no longer: what it is written in is gone.
+	ErrLost = errors.New("the claim is lost")
 	// ErrClosed: the resolver or cache is closed; claims of a closed resolver end with it.
 	ErrClosed = errors.New("closed")
 	// ErrRecord: something is malformed or out of range in a record.

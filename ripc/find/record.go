@@ -3,6 +3,7 @@ package find
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/weft-fabric/weft/internal/cursor"
 	"github.com/weft-fabric/weft/internal/printable"
@@ -13,6 +14,8 @@ import (
 const (
 	MaxAddresses = 8   // of one process
 	MaxAddress   = 255 // bytes of one address
+	// MaxEpoch is the highest epoch that can be claimed. So there is always a higher one to give.
+	MaxEpoch = 1<<63 - 1
 	// MaxRecord is how many bytes a record has at most.
 	MaxRecord = headSize + wire.MaxName + MaxAddresses*(1+MaxAddress)
 )
@@ -85,23 +88,33 @@ func (r *Record) CheckClaim() error {
 	if r.Node == (wire.ID{}) {
 		return broken("a claim has to say for which process it is, but Node is empty")
 	}
+	if r.Epoch > MaxEpoch {
+		return broken("epoch %d, the highest that can be claimed is %d", r.Epoch, uint64(MaxEpoch))
+	}
 	return r.Check()
 }
 
-// key is equal for records of which only one can hold: those of one service, or of one member of a group.
-type key struct {
-	service, node wire.ID
-	at            string // where a member is whose process is not known
+// Key is equal for records of which only one can hold: those of one service, or of one member of a group.
+type Key struct {
+	Service wire.ID
+	Node    wire.ID // of a member of a group
+	At      string  // of a member of a group whose Node is not known
 }
 
-func (r *Record) key() key {
+// Key is what the record is one of.
+func (r *Record) Key() Key {
 	switch {
 	case r.Service.Kind() != wire.Group:
-		return key{service: r.Service}
+		return Key{Service: r.Service}
 	case r.Node == wire.ID{}:
-		return key{service: r.Service, at: r.At[0]}
+		return Key{Service: r.Service, At: r.At[0]}
 	}
-	return key{service: r.Service, node: r.Node}
+	return Key{Service: r.Service, Node: r.Node}
+}
+
+// Equal reports whether two records say the same.
+func (r *Record) Equal(o *Record) bool {
+	return r.Service == o.Service && r.Name == o.Name && r.Epoch == o.Epoch && r.Node == o.Node && slices.Equal(r.At, o.At)
 }
 
 // Title is how people know the service: its name, or its ID if it has none.

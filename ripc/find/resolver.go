@@ -45,7 +45,7 @@ type Claim interface {
 	// it to people that no two processes have one service.
 	ValidUntil() clock.Time
 
-	// Done is closed when the claim has ended. Err then says why: ErrSuperseded, ErrWithdrawn, ErrClosed.
+	// Done is closed when the claim has ended. Err then says why: ErrSuperseded, ErrWithdrawn, ErrLost, ErrClosed.
 	Done() <-chan struct{}
 
 	// Err is nil while the claim holds, although it may need to be renewed.
