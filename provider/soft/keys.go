@@ -72,7 +72,7 @@ func (t *keyTable) add(r *region) error {
 		return err
 	}
 	for r.remoteKey == 0 || t.regions[r.remoteKey] != nil {
-		r.remoteKey = t.random.Uint64()
+		r.remoteKey = t.random.Uint64() &^ lentKeys
 	}
 	home := &(*t.tenants.Load())[index]
 	home.generation = home.generation%maxGeneration + 1

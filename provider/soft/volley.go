@@ -23,7 +23,7 @@ func (q *QueuePair) volley(list []driver.Request) int {
 	}
 	var v visit
 	v.q, v.peer, v.request, v.total = q, me.peer, &list[0], uint64(list[0].Span.Length)
-	v.target = me.find(list[0].Remote.Key)
+	v.target.region = me.find(list[0].Remote.Key)
 	n, bytes, named := v.reach(list)
 	if n < 2 || v.peer.neighbour != nil && v.target.stale() || v.isFragile() {
 		return 0
@@ -41,7 +41,7 @@ func (q *QueuePair) volley(list []driver.Request) int {
 	}
 	me.left = v.mark + 1
 	inside := me.peer.gate.leave(v.mark)
-	runtime.KeepAlive(v.target)
+	runtime.KeepAlive(v.target.region)
 	if !inside {
 		q.fail(&list[0], driver.RemoteAccess)
 		return 1
@@ -56,13 +56,13 @@ func (q *QueuePair) volley(list []driver.Request) int {
 
 // isShort reports whether a request may be part of a volley.
 func isShort(r *driver.Request) bool {
-	return r.Op == driver.OpWrite && r.Span.Length-1 < volleyWrite && len(r.More) == 0 && r.After.Count == 0
+	return r.Op == driver.OpWrite && r.Span.Length-1 < volleyWrite && len(r.More) == 0 && r.After.Count == 0 && !isLent(r.Remote.Key)
 }
 
 // reach returns how many requests of list a volley to the target can have within the budget, how many bytes they have, and
 // what they write to.
 func (v *visit) reach(list []driver.Request) (n int, bytes uint64, named stretch) {
-	if v.target == nil {
+	if v.target.region == nil {
 		return 0, 0, named
 	}
 	budget := v.q.requester.budget
