@@ -200,7 +200,7 @@ func (f *office) endLines(over *link.Link, why error) {
 func (l *Line) Do(f func()) error { return l.node.do(f) }
 
 // Await waits for an event that is set on the loop.
-func (l *Line) Await(ctx context.Context, e *loop.Event) error { return l.node.shared.Await(ctx, e) }
+func (l *Line) Await(ctx context.Context, e *loop.Event) error { return l.node.await(ctx, e) }
 
 // Node is whose line it is.
 func (l *Line) Node() *Node { return l.node }

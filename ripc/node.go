@@ -156,9 +156,18 @@ func (n *Node) Alloc(size int) (*Buffer, error) { return n.pool.take(size) }
 
 // do runs f on the loop.
 func (n *Node) do(f func()) error {
-	err := n.shared.Do(f)
+	return nodeError(n.shared.Do(f))
+}
+
+// await waits for an event that is set on the loop.
+func (n *Node) await(ctx context.Context, e *loop.Event) error {
+	return nodeError(n.shared.Await(ctx, e))
+}
+
+// nodeError makes the end of the loop that of the node.
+func nodeError(err error) error {
 	if errors.Is(err, loop.ErrClosed) {
-		return fmt.Errorf("the node is %w", ErrClosed)
+		return fmt.Errorf("the node is %w: %w", ErrClosed, err)
 	}
 	return err
 }

@@ -77,11 +77,11 @@ func (n *Node) perform(ctx context.Context, o *operation) error {
 		o.letGo()
 		return err
 	}
-	if err := n.shared.Do(o.start); err != nil {
+	if err := n.do(o.start); err != nil {
 		o.letGo()
 		return err
 	}
-	if err := n.shared.Await(ctx, &o.done); err != nil {
+	if err := n.await(ctx, &o.done); err != nil {
 		return o.giveUp(err)
 	}
 	return o.err

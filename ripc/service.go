@@ -175,10 +175,10 @@ func (s *Service) take(slot *link.Slot, l *link.Link) {
 // Receive waits for the next message. It must be released.
 func (s *Service) Receive(ctx context.Context) (*Message, error) {
 	r := &receiver{}
-	if err := s.node.shared.Do(func() { s.await(r) }); err != nil {
+	if err := s.node.do(func() { s.await(r) }); err != nil {
 		return nil, err
 	}
-	if err := s.node.shared.Await(ctx, &r.done); err != nil {
+	if err := s.node.await(ctx, &r.done); err != nil {
 		if err := s.stopWaiting(r, err); err != nil {
 			return nil, err
 		}
@@ -205,7 +205,7 @@ func (s *Service) await(r *receiver) {
 
 // stopWaiting takes r off the list. If it has got a message meanwhile, that counts.
 func (s *Service) stopWaiting(r *receiver, why error) error {
-	failed := s.node.shared.Do(func() {
+	failed := s.node.do(func() {
 		if r.done.IsSet() {
 			why = nil
 		} else {
