@@ -29,10 +29,13 @@ func patient(t testing.TB) context.Context {
 	return ctx
 }
 
-// newNode opens a node on a software NIC of its own, as another process would have. Those of a directory find each other.
-func newNode(t testing.TB, dir string) *ripc.Node {
+// newNode opens a node on a software NIC of its own. Those of a directory find each other.
+func newNode(t testing.TB, dir string) *ripc.Node { return newNodeOn(t, dir, soft.InProcess) }
+
+// newNodeOn opens a node whose messages take a lane: also those that lead to other processes, or other hosts.
+func newNodeOn(t testing.TB, dir string, lane soft.Lanes) *ripc.Node {
 	t.Helper()
-	inner, err := soft.New(soft.Config{})
+	inner, err := soft.New(soft.Config{Lanes: lane})
 	check(t, err)
 	device, err := verbs.Open(inner)
 	check(t, err)
