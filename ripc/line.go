@@ -95,7 +95,7 @@ func (l *Line) bind(to *link.Link, remote ID) error {
 	if l.link != nil {
 		return l.belongs(to, remote)
 	}
-	if !to.IsReady() {
+	if to.HasEnded() {
 		return fmt.Errorf("open a line: %w", ErrLost)
 	}
 	l.link, l.remote = to, remote
@@ -157,7 +157,7 @@ func (f *office) admitLine(from *link.Link) error {
 	switch {
 	case f.isClosed:
 		return ErrClosed
-	case !from.IsReady():
+	case from.HasEnded(): // it may not be ready yet: the peer can be faster
 		return ErrLost
 	case from.Kept() >= maxLines:
 		return fmt.Errorf("%d lines with one process: %w", maxLines, link.ErrFull)

@@ -104,6 +104,7 @@ func (l *Link) stepConnected(c *verbs.Completion) {
 	}
 	l.state = ready
 	l.hub.config.Handler.Ready(l)
+	l.watch()
 	l.pump()
 }
 
@@ -112,6 +113,9 @@ func (l *Link) Limit() int { return l.limit }
 
 // IsReady reports whether the link is connected, and has not ended.
 func (l *Link) IsReady() bool { return l.state == ready }
+
+// HasEnded reports whether the link is gone.
+func (l *Link) HasEnded() bool { return l.state == ended }
 
 // IsIdle reports whether nothing is under way on the link that this end knows of.
 func (l *Link) IsIdle() bool {
