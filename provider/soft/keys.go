@@ -71,8 +71,8 @@ func (t *keyTable) add(r *region) error {
 	if err != nil {
 		return err
 	}
-	for r.remoteKey == 0 || t.regions[r.remoteKey] != nil {
-		r.remoteKey = t.random.Uint64() &^ lentKeys
+	for r.remoteKey == 0 || isLent(r.remoteKey) || t.regions[r.remoteKey] != nil {
+		r.remoteKey = t.random.Uint64()
 	}
 	home := &(*t.tenants.Load())[index]
 	home.generation = home.generation%maxGeneration + 1

@@ -8,15 +8,27 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// The key of a window has its highest bit set, that of a memory has not. Its lowest bits say where the peer finds the loan,
-// so that nobody has to be asked; the 52 bits between are random. Who guesses has one try: then the connection ends.
+// The key of a window says in its lowest bits that it is one, and where the peer finds the loan, so that nobody has to be
+// asked. The 52 bits above are random, and veil the others. Who guesses has one try: then the connection ends.
 const (
-	lentKeys   = 1 << 63
-	indexOfKey = 1<<loanBits - 1
+	lentBit  = 1 << loanBits
+	keyBits  = loanBits + 1
+	lowOfKey = 1<<keyBits - 1
 )
 
-// isLent reports whether a remote key is one of a window.
-func isLent(key uint64) bool { return key >= lentKeys }
+// lentKey makes a key for the loan with an index. It is never 0.
+func lentKey(random uint64, index uint32) uint64 {
+	return random&^lowOfKey | (lentBit | uint64(index)) ^ veil(random)
+}
+
+// veil is what the lowest bits of a key are veiled with: it depends on all the others.
+func veil(key uint64) uint64 { return key >> keyBits * 0x9e3779b97f4a7c15 >> (64 - keyBits) }
+
+// isLent reports whether a remote key is one of a window: no memory has such a key.
+func isLent(key uint64) bool { return (key^veil(key))&lentBit != 0 }
+
+// loanOf is the index in the key of a window.
+func loanOf(key uint64) uint32 { return uint32(key^veil(key)) & (lentBit - 1) }
 
 // loan is what a window lends at present, as the requester of the peer finds it. Like an end it has no Go pointers, so that
 // it may lie in memory that two processes share.
@@ -54,22 +66,21 @@ type target struct {
 // admits reports whether n bytes from an address may be used for what needs such access. The access of the memory is not
 // asked about what is lent; only whether it is still there.
 func (t *target) admits(need driver.Access, at, n uint64) bool {
-	switch {
-	case t.region == nil:
-		return false
-	case t.loan != nil:
-		return t.loan.admits(t, need, at, n) && t.allows(0) && t.contains(at, n)
+	if t.loan == nil {
+		return t.region != nil && t.allows(need) && t.contains(at, n)
 	}
-	return t.allows(need) && t.contains(at, n)
+	return t.region != nil && t.lends(need, at, n) && t.allows(0) && t.contains(at, n)
 }
 
-func (n *loan) admits(t *target, need driver.Access, at, length uint64) bool {
-	if n.key.Load() != t.key {
+// lends asks the loan.
+func (t *target) lends(need driver.Access, at, n uint64) bool {
+	from := t.loan
+	if from.key.Load() != t.key {
 		return false
 	}
-	terms, offset := n.terms.Load(), at-n.address.Load()
-	most := terms >> 8
-	return n.memory.Load() == t.name() && driver.Access(terms).Allows(need) && offset <= most && length <= most-offset
+	terms, offset := from.terms.Load(), at-from.address.Load()
+	length := terms >> 8
+	return from.memory.Load() == t.name() && driver.Access(terms).Allows(need) && offset <= length && n <= length-offset
 }
 
 // The loans of a queue pair lie in chunks, each twice as long as the one before: they never move.
@@ -126,7 +137,7 @@ func (t *loanTable) give(a *arena) {
 
 // loan returns what is lent under a key, or nil. Whether it still is when it is used is asked inside the gate.
 func (l *life) loan(key uint64) *loan {
-	chunk, at := chunkOf(uint32(key & indexOfKey))
+	chunk, at := chunkOf(loanOf(key))
 	if chunk >= loanChunks {
 		return nil
 	}

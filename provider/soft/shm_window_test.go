@@ -74,6 +74,7 @@ func TestHostileLoans(t *testing.T) {
 	s := newStranger(t)
 	s.greet(h.device)
 	const size, key = 64 << 10, 4711
+	lent := lentKey(1<<40, 0)
 	file := s.file(size, true)
 	defer closeDescriptor(file)
 	for name, c := range map[string]struct {
@@ -103,16 +104,16 @@ func TestHostileLoans(t *testing.T) {
 			n.memory.Store(shown.Region.Serial | uint64(shown.Region.LocalKey))
 			n.address.Store(1 << 30)
 			n.terms.Store(size<<8 | uint64(driver.RemoteAll))
-			n.key.Store(lentKeys)
+			n.key.Store(lent)
 			c.spoil(e, n)
 			s.say(shown, []extent{{0, size, 0}}, file)
 			s.alive(h.device)
 			post(t, q, driver.Request{Tag: 1, Op: driver.OpWrite, Span: span(m, 0, size),
-				Remote: driver.RemoteSpan{Address: 1 << 30, Length: size, Key: lentKeys}})
+				Remote: driver.RemoteSpan{Address: 1 << 30, Length: size, Key: lent}})
 			h.expect(1, driver.OpWrite, c.want)
 			if c.want == driver.OK {
 				post(t, q, driver.Request{Tag: 2, Op: driver.OpWrite, Span: span(m, 0, size),
-					Remote: driver.RemoteSpan{Address: 1<<30 + 1, Length: size, Key: lentKeys}})
+					Remote: driver.RemoteSpan{Address: 1<<30 + 1, Length: size, Key: lent}})
 				h.expect(2, driver.OpWrite, driver.RemoteAccess)
 			}
 			ok(t, q.Close())
@@ -175,7 +176,7 @@ func TestLenderProcess(t *testing.T) {
 		ok(t, err)
 		return strings.TrimSpace(line)
 	}
-	fmt.Println(q.Address())
+	fmt.Fprintln(os.Stdout, q.Address())
 	ok(t, q.Connect(connectTag, driver.Address(hear())))
 	h.expect(connectTag, driver.OpConnect, driver.OK)
 	for round := range 5 {
@@ -183,11 +184,11 @@ func TestLenderProcess(t *testing.T) {
 		r, lent := bind(1, w, span(m, 100*round, 64), driver.RemoteRead)
 		post(t, q, r)
 		h.expect(1, driver.OpBind, driver.OK)
-		fmt.Println(lent.Address, lent.Length, lent.Key)
+		fmt.Fprintln(os.Stdout, lent.Address, lent.Length, lent.Key)
 		hear()
 		post(t, q, revoke(2, w))
 		h.expect(2, driver.OpRevoke, driver.OK)
 	}
-	fmt.Println("all is taken back")
+	fmt.Fprintln(os.Stdout, "all is taken back")
 	_, _ = in.ReadString('\n')
 }

@@ -18,7 +18,8 @@ const (
 // volley carries out what it can of the front of list, and returns how many requests that were.
 func (q *QueuePair) volley(list []driver.Request) int {
 	me := &q.requester
-	if len(list) < 2 || me.backlog.count > 0 || q.wire != nil || !isShort(&list[0]) || !isShort(&list[1]) {
+	if len(list) < 2 || me.backlog.count > 0 || q.wire != nil || !isShort(&list[0]) || !isShort(&list[1]) ||
+		isLent(list[0].Remote.Key) {
 		return 0
 	}
 	var v visit
@@ -56,7 +57,7 @@ func (q *QueuePair) volley(list []driver.Request) int {
 
 // isShort reports whether a request may be part of a volley.
 func isShort(r *driver.Request) bool {
-	return r.Op == driver.OpWrite && r.Span.Length-1 < volleyWrite && len(r.More) == 0 && r.After.Count == 0 && !isLent(r.Remote.Key)
+	return r.Op == driver.OpWrite && r.Span.Length-1 < volleyWrite && len(r.More) == 0 && r.After.Count == 0
 }
 
 // reach returns how many requests of list a volley to the target can have within the budget, how many bytes they have, and

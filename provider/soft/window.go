@@ -99,7 +99,7 @@ func (w *Window) Number() uint32 { return w.number }
 
 // NextKey draws a key. It is random, and long enough not to be drawn twice.
 func (w *Window) NextKey() uint64 {
-	return w.q.windows.random.Uint64()&^indexOfKey | lentKeys | uint64(w.index)
+	return lentKey(w.q.windows.random.Uint64(), w.index)
 }
 
 // Close ends what is lent. It waits for the peer to leave the gate, which takes no longer than copying a quantum.
