@@ -229,6 +229,29 @@ func (l *Line) Send(o *link.Outgoing) error {
 // Cancel takes a message back that was not sent, and reports whether that was so. Its owner is told nothing then.
 func (l *Line) Cancel(o *link.Outgoing) bool { return l.link != nil && l.link.Cancel(o) }
 
+// CanLend reports whether a message may lend a buffer.
+func (l *Line) CanLend() bool { return l.IsReady() && l.link.CanLend() }
+
+// Lend is the first n bytes of a buffer, as a message lends them, or a pull fills them. The buffer must be kept meanwhile.
+func (l *Line) Lend(b *Buffer, n int) link.Piece {
+	return link.Piece{Bytes: b.Bytes()[:n], Span: b.memory.Span(b.offset, n)}
+}
+
+// Pull fetches what a message has lent. Its owner is told, unless there is an error.
+func (l *Line) Pull(p *link.Pull) error {
+	if !l.IsReady() {
+		return fmt.Errorf("pull on a line: %w", ErrLost)
+	}
+	return l.link.Pull(p)
+}
+
+// Release lets the other end have back what a message of its has lent.
+func (l *Line) Release(m *wire.Message) {
+	if l.IsReady() && m.Loans.Len() > 0 {
+		l.link.Release(m.Head.Number)
+	}
+}
+
 // GiveUp takes back the call that asks for the line. If it is on its way, the line may become ready all the same.
 func (l *Line) GiveUp() {
 	switch o := l.opening; {

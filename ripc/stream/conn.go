@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 	"time"
 
@@ -23,12 +24,15 @@ type Conn struct {
 
 	reading   sync.Mutex // one Read at a time has what follows
 	into      []byte
-	beginRead func() // kept, so that a Read allocates nothing
-	isRead    bool   // it has its answer at once
+	beginRead func()   // kept, so that a Read allocates nothing
+	isRead    bool     // it has its answer at once
+	held      *segment // bytes of which some were read; nil: none
 
 	writing    sync.Mutex // one Write at a time has what follows
 	from       []byte
+	buffer     *ripc.Buffer
 	beginWrite func()
+	beginLend  func()
 	isWritten  bool
 
 	// What follows belongs to the loop.
@@ -52,7 +56,8 @@ func newConn(node *ripc.Node, local, remote net.Addr) *Conn {
 		c.isRead = c.in.begin(c.into, c.endOfReading())
 		c.tell()
 	}
-	c.beginWrite = func() { c.isWritten = c.out.begin(c.from, c.endOfWriting()) }
+	c.beginWrite = func() { c.isWritten = c.out.begin(c.from, nil, c.endOfWriting()) }
+	c.beginLend = func() { c.isWritten = c.out.begin(nil, c.buffer, c.endOfWriting()) }
 	return c
 }
 
@@ -63,6 +68,26 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 	c.reading.Lock()
 	defer c.reading.Unlock()
+	if c.held == nil {
+		r, err := c.await(b)
+		if err != nil || r.segment == nil {
+			return r.n, c.problem("read", err)
+		}
+		c.held = r.segment
+	} else if c.in.isBarred.Load() {
+		if err := c.bar(); err != nil {
+			return 0, c.problem("read", err)
+		}
+	}
+	n := copy(b, c.held.bytes)
+	if c.held.bytes = c.held.bytes[n:]; len(c.held.bytes) == 0 {
+		c.letGo()
+	}
+	return n, nil
+}
+
+// await waits for bytes: they are in b, or in a segment.
+func (c *Conn) await(b []byte) (result, error) {
 	c.into = b
 	err := c.line.Do(c.beginRead)
 	if err == nil && !c.isRead {
@@ -70,25 +95,79 @@ func (c *Conn) Read(b []byte) (int, error) {
 	}
 	c.into = nil
 	if err != nil {
-		return 0, c.problem("read", nodeClosed(err))
+		return result{}, nodeClosed(err)
 	}
-	return c.in.result.n, c.problem("read", c.in.result.err)
+	return c.in.result, c.in.result.err
+}
+
+// bar is why nothing may be read although there is something.
+func (c *Conn) bar() (err error) {
+	failed := c.line.Do(func() {
+		if c.isClosed {
+			err = net.ErrClosed
+		} else if c.in.deadline.isPassed {
+			err = os.ErrDeadlineExceeded
+		}
+	})
+	if failed != nil {
+		return nodeClosed(failed)
+	}
+	return err
+}
+
+// letGo frees what the reader has.
+func (c *Conn) letGo() {
+	if c.held != nil {
+		c.held.free()
+		c.held = nil
+	}
 }
 
 // Write implements net.Conn. It returns when b is the program's again: the bytes are on their way.
 func (c *Conn) Write(b []byte) (int, error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
-	c.from = b
-	err := c.line.Do(c.beginWrite)
+	written := 0
+	for len(b)-written >= bulkLeast {
+		n, err := c.lend(b[written:min(len(b), written+bulkMost)])
+		written += n
+		if err != nil {
+			return written, c.problem("write", err)
+		}
+		if n == 0 {
+			break // it cannot be lent
+		}
+	}
+	if written > 0 && written == len(b) {
+		return written, nil
+	}
+	n, err := c.write(c.beginWrite, b[written:], nil)
+	return written + n, c.problem("write", err)
+}
+
+// write gives bytes, or a buffer with them, to the loop, and waits until they are this end's again.
+func (c *Conn) write(begin func(), b []byte, buffer *ripc.Buffer) (int, error) {
+	c.from, c.buffer = b, buffer
+	err := c.line.Do(begin)
 	if err == nil && !c.isWritten {
 		err = c.line.Await(context.Background(), &c.out.wake)
 	}
-	c.from = nil
+	c.from, c.buffer = nil, nil
 	if err != nil {
-		return 0, c.problem("write", nodeClosed(err))
+		return 0, nodeClosed(err)
 	}
-	return c.out.result.n, c.problem("write", c.out.result.err)
+	return c.out.result.n, c.out.result.err
+}
+
+// lend copies bytes to a buffer, which the peer reads from there. It writes none if that cannot be.
+func (c *Conn) lend(b []byte) (int, error) {
+	buffer, err := c.line.Node().Alloc(len(b))
+	if err != nil {
+		return 0, nil // there is the other way
+	}
+	defer buffer.Release() // what is lent is kept
+	copy(buffer.Bytes(), b)
+	return c.write(c.beginLend, nil, buffer)
 }
 
 // linger is how long Close waits for the other process to have taken what was written.
@@ -98,7 +177,11 @@ const linger = time.Second
 func (c *Conn) Close() error {
 	c.closing.Do(func() {
 		c.handle.Closed()
-		if c.line.Do(c.close) != nil {
+		err := c.line.Do(c.close)
+		c.reading.Lock() // nobody waits there any more
+		c.letGo()
+		c.reading.Unlock()
+		if err != nil {
 			return // the node is closed, and the connection with it
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), linger)

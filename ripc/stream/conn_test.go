@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"runtime"
 	"sync"
 	"syscall"
 	"testing"
@@ -156,22 +157,28 @@ func TestTheEndOfTheOwnNodeEndsItsConnections(t *testing.T) {
 	}
 }
 
+// full waits until everything was sent that the peer has room for.
+func full(t testing.TB, c *Conn) {
+	for isFull := false; !isFull; runtime.Gosched() {
+		check(t, c.line.Do(func() { isFull = c.out.sent == c.out.allowed }))
+	}
+}
+
 // Many connections that nobody reads, each with all that it can be sent, leave the way free.
 func TestAConnectionThatIsNotReadHoldsUpNobody(t *testing.T) {
 	dir := t.TempDir()
 	l, client := listen(t, newNode(t, dir)), newNode(t, dir)
 	var all sync.WaitGroup
-	defer all.Wait()
-	var unread []*Conn
+	var writers, readers []*Conn
 	for range 20 {
 		there, here := connect(t, l, client)
-		unread = append(unread, here)
-		defer func() { check(t, there.Close()) }()
+		writers, readers = append(writers, there), append(readers, here)
 		all.Go(func() {
 			if n, err := there.Write(make([]byte, window+1)); n != window || !errors.Is(err, net.ErrClosed) {
 				t.Errorf("%d bytes were taken, %v", n, err)
 			}
 		})
+		full(t, there)
 	}
 	there, here := connect(t, l, client)
 	for i := range 1000 {
@@ -185,9 +192,14 @@ func TestAConnectionThatIsNotReadHoldsUpNobody(t *testing.T) {
 			t.Fatalf("%d instead of %d", got, want)
 		}
 	}
-	for _, c := range unread { // all of it has come
-		_, err := io.ReadFull(c, make([]byte, window/8))
-		check(t, err)
+	for i := range writers {
+		check(t, writers[i].Close())
+	}
+	all.Wait()
+	for _, c := range readers {
+		if n, err := io.Copy(io.Discard, c); n != window || err != nil {
+			t.Errorf("%d bytes have come, %v", n, err)
+		}
 	}
 }
 

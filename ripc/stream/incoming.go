@@ -3,7 +3,7 @@ package stream
 import (
 	"fmt"
 	"os"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft/internal/fifo"
@@ -11,14 +11,14 @@ import (
 )
 
 // window is how many bytes an end may be ahead of what the other has read.
-const window = 256 << 10
+const window = 1 << 20
 
 // incoming is the direction towards this end. It belongs to the loop, but for result, which is a reader's when its event is set.
 type incoming struct {
 	segments fifo.Queue[*segment] // what has come and was not read
-	last     *segment             // of them; nil: there are none
+	last     *segment             // of them, if there may be added to it
 	arrived  uint64               // bytes since the connection was made
-	read     uint64               // of those
+	read     uint64               // of those, taken by readers
 	told     uint64               // how many the peer was told that it may send
 	isEnded  bool                 // the peer has said that there are no more
 
@@ -26,45 +26,45 @@ type incoming struct {
 	result   result
 	wake     loop.Event
 	deadline deadline
+	isBarred atomic.Bool // nothing may be read, not even what a reader has: the deadline has passed, or it is closed
 }
 
 // result is how a Read or a Write ends.
 type result struct {
-	n   int
-	err error
+	n       int
+	err     error
+	segment *segment // of a Read: it is the reader's now
 }
-
-// segment is memory for bytes that nobody waited for.
-type segment struct {
-	room  [16 << 10]byte
-	begin int // of what was not read
-	end   int
-}
-
-var spare = sync.Pool{New: func() any { return new(segment) }}
 
 // begin answers a Read, or lets it wait, and reports whether it has an answer. end is what is behind the last byte, if it has come.
 func (in *incoming) begin(into []byte, end error) bool {
-	in.result = result{}
-	switch {
-	case in.deadline.isPassed:
-		in.result.err = os.ErrDeadlineExceeded
-	case !in.segments.Empty():
-		in.result.n = in.take(into)
-	case end != nil:
-		in.result.err = end
-	default:
-		in.into = into
-		in.wake.Reset()
-		return false
+	in.into, in.result = into, result{}
+	in.wake.Reset()
+	if in.deadline.isPassed {
+		in.finish(result{err: os.ErrDeadlineExceeded})
+	} else {
+		in.offer(end)
 	}
-	return true
+	return in.into == nil
+}
+
+// offer gives a Read that waits what is there: bytes, or the end behind them.
+func (in *incoming) offer(end error) {
+	switch {
+	case in.into == nil:
+	case !in.segments.Empty() && in.segments.Front().isThere():
+		s := in.pop()
+		in.read += uint64(len(s.bytes))
+		in.finish(result{segment: s})
+	case in.segments.Empty() && end != nil:
+		in.finish(result{err: end})
+	}
 }
 
 // finish ends a Read that waits.
-func (in *incoming) finish(n int, err error) {
+func (in *incoming) finish(r result) {
 	if in.into != nil {
-		in.into, in.result = nil, result{n, err}
+		in.into, in.result = nil, r
 		in.wake.Set()
 	}
 }
@@ -77,69 +77,65 @@ func (in *incoming) setDeadline(at time.Time, alarm func()) {
 
 // look ends a Read whose deadline has passed.
 func (in *incoming) look(alarm func()) {
-	if in.deadline.look(alarm) {
-		in.finish(0, os.ErrDeadlineExceeded)
+	passed := in.deadline.look(alarm)
+	in.isBarred.Store(passed)
+	if passed {
+		in.finish(result{err: os.ErrDeadlineExceeded})
 	}
 }
 
-// arrive takes in bytes: to whoever waits, and the rest is kept.
-func (in *incoming) arrive(b []byte) error {
-	in.arrived += uint64(len(b))
-	if in.isEnded || in.arrived > in.told {
-		return fmt.Errorf("%d bytes have come, %d are allowed, or it had said that there are no more", in.arrived, in.told)
+// count takes note of bytes that come, if they may.
+func (in *incoming) count(n uint64) error {
+	if in.isEnded || n > in.told-in.arrived {
+		return fmt.Errorf("%d bytes after %d, %d are allowed, or it had said that there are no more", n, in.arrived, in.told)
 	}
-	if in.into != nil {
-		n := copy(in.into, b)
-		b = b[n:]
-		in.read += uint64(n)
-		in.finish(n, nil)
-	}
-	in.keep(b)
+	in.arrived += n
 	return nil
 }
 
-// keep copies bytes to memory of the connection's own, so that the receive that they lie in is free for others.
-func (in *incoming) keep(b []byte) {
+// arrive takes in bytes: to whoever waits, and the rest is copied to memory of the connection's own, so that the receive that
+// they lie in is free for others.
+func (in *incoming) arrive(b []byte) {
+	if in.into != nil && in.segments.Empty() {
+		n := copy(in.into, b)
+		b = b[n:]
+		in.read += uint64(n)
+		in.finish(result{n: n})
+	}
 	for len(b) > 0 {
-		if in.last == nil || in.last.end == len(in.last.room) {
-			in.last = spare.Get().(*segment)
+		if in.last == nil || len(in.last.bytes) == segmentSize {
+			in.last = newSegment()
 			in.segments.Push(in.last)
 		}
-		n := copy(in.last.room[in.last.end:], b)
-		in.last.end += n
-		b = b[n:]
+		b = in.last.add(b)
 	}
 }
 
-// take copies what is there to who reads.
-func (in *incoming) take(into []byte) (n int) {
-	for n < len(into) && !in.segments.Empty() {
-		s := in.segments.Front()
-		some := copy(into[n:], s.room[s.begin:s.end])
-		n += some
-		if s.begin += some; s.begin == s.end {
-			in.pop()
-		}
-	}
-	in.read += uint64(n)
-	return n
+// expect takes in bytes that are being fetched.
+func (in *incoming) expect(s *segment) {
+	in.segments.Push(s)
+	in.last = nil
 }
 
-// pop gives the memory of the oldest bytes back.
-func (in *incoming) pop() {
+func (in *incoming) pop() *segment {
 	s := in.segments.Pop()
 	if in.last == s {
 		in.last = nil
 	}
-	s.begin, s.end = 0, 0
-	spare.Put(s)
+	return s
 }
 
-// discard forgets what was not read.
-func (in *incoming) discard() {
-	for !in.segments.Empty() {
-		in.pop()
+// cut forgets what was not read, from a segment on; nil: all of it.
+func (in *incoming) cut(from *segment) {
+	drop := from == nil
+	for _, s := range in.segments.Drain() {
+		if drop = drop || s == from; drop {
+			s.free()
+		} else {
+			in.segments.Push(s)
+		}
 	}
+	in.last = nil
 }
 
 // allowed is how many bytes the peer may send by now.
@@ -151,5 +147,5 @@ func (in *incoming) tell() uint64 {
 	return in.told
 }
 
-// mustTell reports whether the peer should hear that at once: it might be waiting before long.
+// mustTell reports whether the peer should hear it at once: it might be waiting before long.
 func (in *incoming) mustTell() bool { return !in.isEnded && in.allowed()-in.told >= window/4 }

@@ -19,9 +19,10 @@ func (c *Conn) Ready() {
 func (c *Conn) Arrived(m *wire.Message) {
 	a, err := decode(m)
 	if err == nil {
-		err = c.take(&a)
+		err = c.take(m, &a)
 	}
 	if err != nil {
+		c.line.Release(m)
 		c.stop(fmt.Errorf("%w: the peer broke the protocol: %w", syscall.ECONNRESET, err))
 	}
 	c.out.pump()
@@ -29,23 +30,29 @@ func (c *Conn) Arrived(m *wire.Message) {
 }
 
 // take takes in a frame.
-func (c *Conn) take(a *arrival) error {
+func (c *Conn) take(m *wire.Message, a *arrival) error {
 	if err := c.out.allow(a.allowed); err != nil {
 		return err
 	}
+	if c.isOver() && a.kind != goodbye { // the peer did not know yet
+		c.line.Release(m)
+		return nil
+	}
 	switch a.kind {
 	case data:
-		if c.isOver() {
-			return nil // the peer did not know yet
+		if err := c.in.count(uint64(len(a.bytes))); err != nil {
+			return err
 		}
-		return c.in.arrive(a.bytes)
+		c.in.arrive(a.bytes)
+	case bulk:
+		return c.fetch(m, a.loan)
 	case goodbye:
 		c.isParted = true
 		c.out.finish(errRefused)
 		fallthrough
 	case finish:
 		c.in.isEnded = true
-		c.in.finish(0, c.endOfReading())
+		c.in.offer(c.endOfReading())
 	}
 	return nil
 }
@@ -69,17 +76,18 @@ func (c *Conn) stop(why error) {
 	if c.why == nil {
 		c.why = why
 	}
-	c.in.finish(0, c.endOfReading())
+	c.in.offer(c.endOfReading())
 	c.out.finish(c.endOfWriting())
 }
 
 // close ends both directions by the program's will.
 func (c *Conn) close() {
 	c.isClosed = true
-	c.in.discard()
+	c.in.isBarred.Store(true)
 	c.in.deadline.stop()
 	c.out.deadline.stop()
-	c.in.finish(0, net.ErrClosed)
+	c.in.cut(nil)
+	c.in.finish(result{err: net.ErrClosed})
 	c.out.finish(net.ErrClosed)
 	c.line.GiveUp()
 	c.tell()

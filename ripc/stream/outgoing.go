@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/loop"
+	"github.com/weft-fabric/weft/ripc"
 	"github.com/weft-fabric/weft/ripc/link"
 )
 
@@ -19,10 +20,11 @@ type outgoing struct {
 	allowed uint64 // bytes that the peer lets us send
 	sent    uint64 // bytes that were given to the link
 
-	rest     []byte   // of the Write under way: not given to the link yet
-	writing  bool     // a Write is under way
-	unposted []*frame // given to the link, but in need of the writer's bytes, for all we know
-	underway int      // frames given to the link
+	rest     []byte       // of the Write under way: not given to the link yet
+	buffer   *ripc.Buffer // of the Write under way: not lent yet
+	writing  bool         // a Write is under way
+	unposted []*frame     // given to the link, but in need of the writer's bytes, for all we know
+	underway int          // frames given to the link
 	free     []*frame
 	result   result
 	wake     loop.Event
@@ -38,10 +40,10 @@ type frame struct {
 }
 
 // begin starts a Write, and reports whether it has ended.
-func (o *outgoing) begin(b []byte, trouble error) bool {
+func (o *outgoing) begin(b []byte, buffer *ripc.Buffer, trouble error) bool {
 	o.wake.Reset()
 	o.result = result{}
-	o.rest, o.writing = b, true
+	o.rest, o.buffer, o.writing = b, buffer, true
 	switch {
 	case o.deadline.isPassed:
 		o.finish(os.ErrDeadlineExceeded)
@@ -92,7 +94,8 @@ func (o *outgoing) pump() {
 			o.unposted = append(o.unposted, f)
 		}
 	}
-	if o.writing && len(o.rest)+len(o.unposted) == 0 {
+	o.pumpLoan()
+	if o.writing && len(o.rest)+len(o.unposted) == 0 && o.buffer == nil {
 		o.finish(nil)
 	}
 }
@@ -167,7 +170,7 @@ func (o *outgoing) finish(err error) {
 		}
 	}
 	clear(o.unposted)
-	o.unposted, o.rest, o.writing = o.unposted[:0], nil, false
+	o.unposted, o.rest, o.buffer, o.writing = o.unposted[:0], nil, nil, false
 	o.result.err = err
 	o.wake.Set()
 }
