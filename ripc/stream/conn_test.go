@@ -12,6 +12,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc"
 )
 
@@ -24,12 +25,21 @@ func random(n int) []byte {
 }
 
 func TestBytesArriveOnceAndInOrderInBothDirections(t *testing.T) {
-	there, here := pair(t)
-	sent := random(5 << 20)
+	for _, lane := range []soft.Lanes{soft.InProcess, soft.SharedMemory, soft.TCP} {
+		t.Run(lane.String(), func(t *testing.T) {
+			dir := t.TempDir()
+			there, here := connect(t, listen(t, newNodeOn(t, dir, lane)), newNodeOn(t, dir, lane))
+			talk(t, there, here, random(5<<20))
+		})
+	}
+}
+
+// talk sends bytes in both directions at a time, in pieces of many sizes.
+func talk(t *testing.T, there, here *Conn, sent []byte) {
 	var all sync.WaitGroup
 	for _, way := range [][2]*Conn{{there, here}, {here, there}} {
 		all.Go(func() {
-			for rest, n := sent, 1; len(rest) > 0; n = n*3%100_003 + 1 { // in pieces of many sizes
+			for rest, n := sent, 1; len(rest) > 0; n = n*3%1_000_003 + 1 {
 				some, err := way[0].Write(rest[:min(n, len(rest))])
 				if err != nil {
 					t.Errorf("write: %v", err)

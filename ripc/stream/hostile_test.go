@@ -35,9 +35,20 @@ func (words) Sent(*link.Outgoing, error)                 {}
 func (words) Answered(*link.Outgoing, *link.Slot, error) {}
 func (words) Returned(*link.Outgoing, error)             {}
 
+// lend lends a buffer of some bytes, with items behind the head.
+func (s *stranger) lend(t testing.TB, size int, items ...[]byte) {
+	b, err := s.line.Node().Alloc(size)
+	check(t, err)
+	t.Cleanup(b.Release)
+	s.send(t, &link.Outgoing{Owner: words{}, Loans: []link.Piece{s.line.Lend(b, size)}}, append([][]byte{head(bulk, window)}, items...))
+}
+
 // say sends items as they are.
 func (s *stranger) say(t testing.TB, items ...[]byte) {
-	o := &link.Outgoing{Owner: words{}}
+	s.send(t, &link.Outgoing{Owner: words{}}, items)
+}
+
+func (s *stranger) send(t testing.TB, o *link.Outgoing, items [][]byte) {
 	for _, item := range items {
 		o.Items = append(o.Items, link.Piece{Bytes: item})
 	}
@@ -78,6 +89,8 @@ func TestWhoSaysWhatCannotBeLosesTheConnection(t *testing.T) {
 			s.say(t, head(finish, window))
 			s.say(t, head(data, window), []byte("x"))
 		},
+		"more lent than allowed": func(s *stranger) { s.lend(t, window+1) },
+		"bytes and a loan":       func(s *stranger) { s.lend(t, 1, []byte("x")) },
 		"more than allowed": func(s *stranger) {
 			for range window/1000 + 1 {
 				s.say(t, head(data, window), make([]byte, 1000))

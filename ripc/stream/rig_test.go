@@ -2,7 +2,9 @@ package stream
 
 import (
 	"context"
+	"errors"
 	"net"
+	"os"
 	"testing"
 	"time"
 
@@ -13,7 +15,13 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
-func TestMain(m *testing.M) { leaktest.Main(m) }
+// TestMain is also a process that tests start, to be killed.
+func TestMain(m *testing.M) {
+	if os.Getenv(childDir) != "" {
+		runChild()
+	}
+	leaktest.Main(m)
+}
 
 func check(t testing.TB, err error) {
 	t.Helper()
@@ -35,20 +43,27 @@ func newNode(t testing.TB, dir string) *ripc.Node { return newNodeOn(t, dir, sof
 // newNodeOn opens a node whose messages take a lane: also those that lead to other processes, or other hosts.
 func newNodeOn(t testing.TB, dir string, lane soft.Lanes) *ripc.Node {
 	t.Helper()
-	inner, err := soft.New(soft.Config{Lanes: lane})
+	n, closeAll, err := openNode(dir, lane)
 	check(t, err)
-	device, err := verbs.Open(inner)
-	check(t, err)
-	resolver, err := host.Open(host.Config{Dir: dir})
-	check(t, err)
-	n, err := ripc.Open(ripc.Config{Device: device, Resolver: resolver})
-	check(t, err)
-	t.Cleanup(func() {
-		check(t, n.Close())
-		check(t, resolver.Close())
-		check(t, device.Close())
-	})
+	t.Cleanup(func() { check(t, closeAll()) })
 	return n
+}
+
+func openNode(dir string, lane soft.Lanes) (*ripc.Node, func() error, error) {
+	inner, err := soft.New(soft.Config{Lanes: lane})
+	if err != nil {
+		return nil, nil, err
+	}
+	device, err := verbs.Open(inner)
+	if err != nil {
+		return nil, nil, err
+	}
+	resolver, err := host.Open(host.Config{Dir: dir})
+	if err != nil {
+		return nil, nil, err
+	}
+	n, err := ripc.Open(ripc.Config{Device: device, Resolver: resolver})
+	return n, func() error { return errors.Join(n.Close(), resolver.Close(), device.Close()) }, err
 }
 
 // listen accepts connections to a service called "there".
