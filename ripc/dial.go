@@ -26,10 +26,10 @@ func (p *peer) dial() {
 	})
 }
 
-// dialled hears how it went. If the other's meeting counts, that one brings the link.
+// dialled hears how it went. If the other's meeting counts, that one brings the link, or has brought it.
 func (p *peer) dialled(err error) {
 	p.dials = false
-	if err != nil && !errors.Is(err, errCrossed) {
+	if err != nil && !errors.Is(err, errCrossed) && p.link == nil {
 		p.fail(err)
 	}
 }
