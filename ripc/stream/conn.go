@@ -30,7 +30,7 @@ type Conn struct {
 
 	writing    sync.Mutex // one Write at a time has what follows
 	from       []byte
-	buffer     *ripc.Buffer
+	loan       *loan
 	beginWrite func()
 	beginLend  func()
 	isWritten  bool
@@ -57,7 +57,7 @@ func newConn(node *ripc.Node, local, remote net.Addr) *Conn {
 		c.tell()
 	}
 	c.beginWrite = func() { c.isWritten = c.out.begin(c.from, nil, c.endOfWriting()) }
-	c.beginLend = func() { c.isWritten = c.out.begin(nil, c.buffer, c.endOfWriting()) }
+	c.beginLend = func() { c.isWritten = c.out.begin(nil, c.loan, c.endOfWriting()) }
 	return c
 }
 
@@ -121,53 +121,6 @@ func (c *Conn) letGo() {
 		c.held.free()
 		c.held = nil
 	}
-}
-
-// Write implements net.Conn. It returns when b is the program's again: the bytes are on their way.
-func (c *Conn) Write(b []byte) (int, error) {
-	c.writing.Lock()
-	defer c.writing.Unlock()
-	written := 0
-	for len(b)-written >= bulkLeast {
-		n, err := c.lend(b[written:min(len(b), written+bulkMost)])
-		written += n
-		if err != nil {
-			return written, c.problem("write", err)
-		}
-		if n == 0 {
-			break // it cannot be lent
-		}
-	}
-	if written > 0 && written == len(b) {
-		return written, nil
-	}
-	n, err := c.write(c.beginWrite, b[written:], nil)
-	return written + n, c.problem("write", err)
-}
-
-// write gives bytes, or a buffer with them, to the loop, and waits until they are this end's again.
-func (c *Conn) write(begin func(), b []byte, buffer *ripc.Buffer) (int, error) {
-	c.from, c.buffer = b, buffer
-	err := c.line.Do(begin)
-	if err == nil && !c.isWritten {
-		err = c.line.Await(context.Background(), &c.out.wake)
-	}
-	c.from, c.buffer = nil, nil
-	if err != nil {
-		return 0, nodeClosed(err)
-	}
-	return c.out.result.n, c.out.result.err
-}
-
-// lend copies bytes to a buffer, which the peer reads from there. It writes none if that cannot be.
-func (c *Conn) lend(b []byte) (int, error) {
-	buffer, err := c.line.Node().Alloc(len(b))
-	if err != nil {
-		return 0, nil // there is the other way
-	}
-	defer buffer.Release() // what is lent is kept
-	copy(buffer.Bytes(), b)
-	return c.write(c.beginLend, nil, buffer)
 }
 
 // linger is how long Close waits for the other process to have taken what was written.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc"
+	"github.com/weft-fabric/weft/ripc/link"
 )
 
 // random is so many bytes that are unlike each other.
@@ -238,4 +239,75 @@ func TestAddressesAreServices(t *testing.T) {
 	if there.LocalAddr() != here.RemoteAddr() {
 		t.Errorf("%v and %v", there.LocalAddr(), here.RemoteAddr())
 	}
+}
+
+// What is large is read from where it was put, and what is small is copied once.
+func TestLargeBytesAreLent(t *testing.T) {
+	dir := t.TempDir()
+	server, client := newNode(t, dir), newNode(t, dir)
+	there, here := connect(t, listen(t, server), client)
+	sent := random(3*bulkMost + bulkLeast + 100)
+	for name, send := range map[string]func() error{
+		"written": func() error { _, err := there.Write(sent); return err },
+		"copied":  func() error { _, err := io.Copy(there, struct{ io.Reader }{bytes.NewReader(sent)}); return err },
+	} {
+		before, pulled := counts(t, client).Copied, counts(t, server).Pulled
+		var all sync.WaitGroup
+		all.Go(func() { check(t, send()) })
+		got := make([]byte, len(sent))
+		_, err := io.ReadFull(here, got)
+		check(t, err)
+		all.Wait()
+		if !bytes.Equal(got, sent) {
+			t.Errorf("%s: other bytes have come", name)
+		}
+		if n := counts(t, server).Pulled - pulled; n != uint64(len(sent)) {
+			t.Errorf("%s: %d of %d bytes were lent", name, n, len(sent))
+		}
+		if n := counts(t, client).Copied - before; n > 100*headSize {
+			t.Errorf("%s: %d bytes were copied to be sent", name, n)
+		}
+	}
+}
+
+func counts(t testing.TB, n *ripc.Node) link.Counts {
+	c, err := n.Counts()
+	check(t, err)
+	return c
+}
+
+func TestSmallTalkAllocatesNothing(t *testing.T) {
+	there, here := pair(t)
+	b := make([]byte, 64)
+	allocations := testing.AllocsPerRun(1000, func() {
+		for _, way := range [][2]*Conn{{there, here}, {here, there}} {
+			_, err := way[0].Write(b)
+			check(t, err)
+			_, err = io.ReadFull(way[1], b)
+			check(t, err)
+		}
+	})
+	if allocations > 0 {
+		t.Errorf("%v allocations for a word there and back", allocations)
+	}
+}
+
+// Whoever writes what he is still being sent, as a proxy does, sends what he has.
+func TestReadFromSendsWhatThereIs(t *testing.T) {
+	there, here := pair(t)
+	in, out := io.Pipe()
+	failed := errors.New("the source has dried up")
+	var all sync.WaitGroup
+	all.Go(func() {
+		if n, err := there.ReadFrom(in); n != 5 || !errors.Is(err, failed) {
+			t.Errorf("%d bytes, %v", n, err)
+		}
+	})
+	_, err := out.Write([]byte("hello"))
+	check(t, err)
+	got := make([]byte, 5)
+	_, err = io.ReadFull(here, got)
+	check(t, err)
+	check(t, out.CloseWithError(failed))
+	all.Wait()
 }

@@ -15,6 +15,7 @@ type loan struct {
 	link.Outgoing
 	out    *outgoing
 	buffer *ripc.Buffer // nil: it is over
+	size   int          // bytes of the buffer that are lent
 	head   [headSize]byte
 	pieces [2]link.Piece
 	isSent bool
@@ -24,23 +25,27 @@ type loan struct {
 // pumpLoan lends the buffer of the Write under way when the peer has room for it. If nothing can be lent now, the Write ends with
 // nothing written, and finds another way.
 func (o *outgoing) pumpLoan() {
+	l := o.loan
+	if l == nil || uint64(l.size) > o.allowed-o.sent || o.underway >= maxFrames {
+		return
+	}
+	o.loan = nil
+	if o.conn.line.CanLend() {
+		o.giveLoan(l)
+	}
+}
+
+// giveLoan hands a loan to the link.
+func (o *outgoing) giveLoan(l *loan) {
 	line := o.conn.line
-	if o.buffer == nil || uint64(o.buffer.Len()) > o.allowed-o.sent || o.underway >= maxFrames {
-		return
-	}
-	if !line.CanLend() {
-		o.buffer = nil
-		return
-	}
-	l := &loan{out: o, buffer: o.buffer}
-	o.buffer = nil
+	l.out = o
 	l.buffer.Retain()
 	putHead(&l.head, bulk, o.conn.in.tell())
-	l.pieces = [2]link.Piece{{Bytes: l.head[:]}, line.Lend(l.buffer, l.buffer.Len())}
+	l.pieces = [2]link.Piece{{Bytes: l.head[:]}, line.Lend(l.buffer, l.size)}
 	l.Outgoing = link.Outgoing{Owner: l, Items: l.pieces[:1], Loans: l.pieces[1:]}
 	o.underway++
-	o.sent += uint64(l.buffer.Len())
-	o.result.n = l.buffer.Len()
+	o.sent += uint64(l.size)
+	o.result.n = l.size
 	if err := line.Send(&l.Outgoing); err != nil {
 		l.step(err)
 	}

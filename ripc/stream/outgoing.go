@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/loop"
-	"github.com/weft-fabric/weft/ripc"
 	"github.com/weft-fabric/weft/ripc/link"
 )
 
@@ -20,11 +19,11 @@ type outgoing struct {
 	allowed uint64 // bytes that the peer lets us send
 	sent    uint64 // bytes that were given to the link
 
-	rest     []byte       // of the Write under way: not given to the link yet
-	buffer   *ripc.Buffer // of the Write under way: not lent yet
-	writing  bool         // a Write is under way
-	unposted []*frame     // given to the link, but in need of the writer's bytes, for all we know
-	underway int          // frames given to the link
+	rest     []byte   // of the Write under way: not given to the link yet
+	loan     *loan    // of the Write under way: not given to the link yet
+	writing  bool     // a Write is under way
+	unposted []*frame // given to the link, but in need of the writer's bytes, for all we know
+	underway int      // frames given to the link
 	free     []*frame
 	result   result
 	wake     loop.Event
@@ -40,10 +39,10 @@ type frame struct {
 }
 
 // begin starts a Write, and reports whether it has ended.
-func (o *outgoing) begin(b []byte, buffer *ripc.Buffer, trouble error) bool {
+func (o *outgoing) begin(b []byte, l *loan, trouble error) bool {
 	o.wake.Reset()
 	o.result = result{}
-	o.rest, o.buffer, o.writing = b, buffer, true
+	o.rest, o.loan, o.writing = b, l, true
 	switch {
 	case o.deadline.isPassed:
 		o.finish(os.ErrDeadlineExceeded)
@@ -95,7 +94,7 @@ func (o *outgoing) pump() {
 		}
 	}
 	o.pumpLoan()
-	if o.writing && len(o.rest)+len(o.unposted) == 0 && o.buffer == nil {
+	if o.writing && len(o.rest)+len(o.unposted) == 0 && o.loan == nil {
 		o.finish(nil)
 	}
 }
@@ -170,7 +169,7 @@ func (o *outgoing) finish(err error) {
 		}
 	}
 	clear(o.unposted)
-	o.unposted, o.rest, o.buffer, o.writing = o.unposted[:0], nil, nil, false
+	o.unposted, o.rest, o.loan, o.writing = o.unposted[:0], nil, nil, false
 	o.result.err = err
 	o.wake.Set()
 }
