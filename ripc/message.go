@@ -80,11 +80,15 @@ func (m *Message) Filled() []uint64 {
 }
 
 // failure is the error of an answer that says that the service failed.
-func (m *Message) failure() error {
-	if m.wire.Head.Type != wire.Answer || m.wire.Head.Code == wire.NoCode {
+func failure(m *wire.Message) error {
+	if m.Head.Type != wire.Answer || m.Head.Code == wire.NoCode {
 		return nil
 	}
-	return &FailedError{Service: m.From(), Text: printable.Clean(string(m.Bytes()), 1024)}
+	var text []byte
+	if m.Items.Len() > 0 {
+		text = m.Items.All()[0]
+	}
+	return &FailedError{Service: m.Head.From, Text: printable.Clean(string(text), 1024)}
 }
 
 // pulling is a Pull, and whoever waits for it.

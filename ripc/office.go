@@ -1,6 +1,8 @@
 package ripc
 
 import (
+	"fmt"
+
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
@@ -11,6 +13,7 @@ type office struct {
 	hub       *link.Hub
 	services  map[ID]*Service
 	groups    map[ID][]*Service // members that are here
+	lines     map[ID]*Line
 	routes    map[ID]*route
 	peers     map[ID]*peer     // by their node
 	places    map[string]*peer // whose node is not known yet, by their address
@@ -21,7 +24,7 @@ type office struct {
 }
 
 func newOffice(n *Node) *office {
-	return &office{node: n, services: make(map[ID]*Service), groups: make(map[ID][]*Service), routes: make(map[ID]*route), peers: make(map[ID]*peer),
+	return &office{node: n, services: make(map[ID]*Service), groups: make(map[ID][]*Service), lines: make(map[ID]*Line), routes: make(map[ID]*route), peers: make(map[ID]*peer),
 		places: make(map[string]*peer)}
 }
 
@@ -34,6 +37,14 @@ func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 	if m.Head.Type == wire.Present {
 		if !p.introduce(m.Head.From, string(m.Items.All()[0])) {
 			f.node.log.Warn("a process presents too many services, or one that it may not have", "process", p.node, "service", string(m.Items.All()[0]))
+			l.Close()
+		}
+		s.Release()
+		return
+	}
+	if line := f.lines[m.Head.To]; line != nil {
+		if err := line.arrived(l, m); err != nil {
+			f.node.log.Warn("a process speaks on a line that is not its own", "process", p.node, "error", err)
 			l.Close()
 		}
 		s.Release()
@@ -104,6 +115,7 @@ func (f *office) Ended(l *link.Link, why error) {
 	if !ok {
 		return // it was never used
 	}
+	f.endLines(l, fmt.Errorf("%w: %w", ErrLost, why))
 	f.node.log.Debug("a link has ended", "process", p.node, "error", why)
 	p.lost(l)
 }
@@ -114,6 +126,7 @@ func (f *office) close() {
 	for _, s := range f.all() {
 		s.end(ErrClosed)
 	}
+	f.endLines(nil, ErrClosed)
 	for _, r := range f.routes {
 		for _, o := range r.pending.Drain() {
 			o.finish(ErrClosed)

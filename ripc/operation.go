@@ -32,6 +32,7 @@ type operation struct {
 	to     ID
 	link   *link.Link // that it was given to
 	lent   []*Buffer  // kept until they are back
+	line   *Line      // that the call asks for, and that is told its end; nil: none
 
 	isIdempotent bool
 	mayDrop      bool
@@ -255,6 +256,9 @@ func (o *operation) finish(err error) {
 	if o.whole != nil {
 		o.whole.reached = o.whole.reached || err == nil
 		o.whole.partEnded(err)
+	}
+	if o.line != nil {
+		o.line.answered(o)
 	}
 }
 

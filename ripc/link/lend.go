@@ -80,6 +80,15 @@ func (l *Link) unlent() (*verbs.Window, error) {
 	return w, nil
 }
 
+// CanLend reports whether one more piece can be lent to the peer by now.
+func (l *Link) CanLend() bool {
+	w, err := l.unlent()
+	if err == nil {
+		l.spare = append(l.spare, w)
+	}
+	return err == nil
+}
+
 // takeBack begins to take back what is lent. Who is nil is not told.
 func (l *Link) takeBack(from *lending, o *Outgoing) {
 	for _, w := range from.windows {

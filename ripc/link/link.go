@@ -40,6 +40,7 @@ type Link struct {
 	saidFarewell bool // and has told the peer
 	peerLeaves   bool // the peer has told this end
 
+	kept     int        // users who want to hear of the peer's end
 	wordSet  bool       // a timer to tell the peer something runs
 	watchSet bool       // a timer to watch the peer runs
 	posted   clock.Time // when something was posted last
@@ -109,6 +110,7 @@ func (l *Link) stepConnected(c *verbs.Completion) {
 	}
 	l.state, l.used = ready, l.hub.config.Loop.Now()
 	l.hub.config.Handler.Ready(l)
+	l.watch()
 	l.pump()
 }
 
@@ -118,10 +120,13 @@ func (l *Link) Limit() int { return l.limit }
 // IsReady reports whether the link is connected, and has not ended.
 func (l *Link) IsReady() bool { return l.state == ready }
 
+// HasEnded reports whether the link is gone.
+func (l *Link) HasEnded() bool { return l.state == ended }
+
 // IsIdle reports whether nothing is under way on the link that this end knows of.
 func (l *Link) IsIdle() bool {
 	return l.urgent.Empty() && l.waiting.Empty() && l.flight.Empty() && l.unheard.Empty() && len(l.calls) == 0 && len(l.lent) == 0 &&
-		l.pulls.Empty() && l.reading.Empty() && l.releases.Empty() && l.held() == 0
+		l.pulls.Empty() && l.reading.Empty() && l.releases.Empty() && l.held() == 0 && l.kept == 0
 }
 
 // Close ends the link at once. What is under way on it is told so.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weft-fabric/weft/internal/fifo"
 	"github.com/weft-fabric/weft/ripc/wire"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -66,11 +67,9 @@ func (l *Link) pump() {
 		return
 	}
 	l.pumpRevokes()
-	for !l.urgent.Empty() && l.transmit(l.urgent.Front()) {
-		l.urgent.Pop()
+	for !l.urgent.Empty() && l.transmit(&l.urgent) {
 	}
-	for l.state == ready && !l.waiting.Empty() && l.transmit(l.waiting.Front()) {
-		l.waiting.Pop()
+	for l.state == ready && !l.waiting.Empty() && l.transmit(&l.waiting) {
 	}
 	l.pumpPulls()
 	if l.state == ready && l.mustTell() {
@@ -79,8 +78,10 @@ func (l *Link) pump() {
 	l.pumpFarewell()
 }
 
-// transmit sends o, if nothing is in the way, and reports whether that has been settled.
-func (l *Link) transmit(o *Outgoing) bool {
+// transmit sends the first of a queue, if nothing is in the way, and reports whether that has been settled. It is off the queue before
+// its owner is told, who may want to send something else.
+func (l *Link) transmit(queue *fifo.Queue[*Outgoing]) bool {
+	o := queue.Front()
 	if l.pair.Room() < o.requests() || o.needsCredit() && !l.maySend() {
 		return false
 	}
@@ -97,9 +98,11 @@ func (l *Link) transmit(o *Outgoing) bool {
 		if o.Head.Type == wire.Call {
 			l.hub.promised--
 		}
+		queue.Pop()
 		o.sent(fmt.Errorf("%w: %w", ErrNotSent, err))
 		return true
 	}
+	queue.Pop()
 	l.book(o)
 	return true
 }

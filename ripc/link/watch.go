@@ -10,6 +10,15 @@ func (l *Link) watch() {
 	}
 }
 
+// Keep counts users who want to hear of the peer's end also while nothing is under way: n more, or less.
+func (l *Link) Keep(n int) {
+	l.kept += n
+	l.watch()
+}
+
+// Kept is how many there are.
+func (l *Link) Kept() int { return l.kept }
+
 // stepWatch takes back what has expired, and notices a peer that is gone. Nothing is outstanding at a queue pair that only
 // waits to receive, so that its end would go unnoticed: a write of no bytes asks the peer's NIC whether it is there.
 func (l *Link) stepWatch() {
@@ -22,7 +31,7 @@ func (l *Link) stepWatch() {
 		return
 	}
 	l.expire()
-	if l.state != ready || len(l.calls)+len(l.lent)+l.reading.Len()+l.unheard.Len() == 0 {
+	if l.state != ready || len(l.calls)+len(l.lent)+l.reading.Len()+l.unheard.Len()+l.kept == 0 {
 		return
 	}
 	if now := l.hub.config.Loop.Now(); now.Sub(l.posted) >= watchEvery && l.pair.Room() > 1 {
