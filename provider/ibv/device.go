@@ -26,7 +26,7 @@ type Device struct {
 	context *native.Context
 	port    native.PortAttr
 	limits  driver.Limits
-	windows bool  // memory can be lent through windows
+	lends   bool  // it has windows
 	reads   int   // Reads and atomics that a queue pair has under way at a time
 	timeout uint8 // how long a packet waits for its answer: 4.096 µs * 2^timeout
 	log     *slog.Logger
@@ -108,7 +108,7 @@ func (d *Device) prepare() error {
 	if d.port, err = d.context.Port(uint8(d.choice.Port.Number)); err != nil {
 		return fmt.Errorf("open %v: %w", d.choice, err)
 	}
-	d.windows = attr.HasWindows
+	d.lends = attr.HasWindows
 	d.reads = max(1, min(attr.MaxReadsIn, attr.MaxReadsOut, maxReads))
 	if d.config.PeerTimeout <= 0 {
 		d.config.PeerTimeout = defaultPeerTimeout

@@ -22,7 +22,7 @@ func Linger(queue driver.CompletionQueue, d time.Duration) {
 }
 
 // WithoutWindows makes a device one that has no memory windows.
-func WithoutWindows(d *Device) { d.windows = false }
+func WithoutWindows(d *Device) { d.lends = false }
 
 // TakeForCard makes a software device be used as a card would be.
 func TakeForCard(d *Device) { d.choice.Device.Driver = "card" }

@@ -50,7 +50,7 @@ func (m *memory) piece() piece {
 
 // localAccess is what a registration for this end allows.
 func (d *domain) localAccess() native.Access {
-	if d.device.windows {
+	if d.device.lends {
 		return native.LocalWrite | native.WindowBind
 	}
 	return native.LocalWrite

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"syscall"
-	"time"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/provider/ibv/native"
@@ -49,7 +48,7 @@ func (q *queuePair) NewWindow() (driver.Window, error) {
 	if d.device.lost.Load() {
 		return nil, d.device.errLost()
 	}
-	if !d.device.windows {
+	if !d.device.lends {
 		return nil, fmt.Errorf("%v has no memory windows of type 2: %w", d.device.choice, driver.ErrNotSupported)
 	}
 	n, err := d.native.NewWindow()
@@ -100,10 +99,10 @@ func (w *window) Close() error {
 }
 
 // await lets the device do what it was given for the window: it would fail the queue pair if the window were gone by then. This is soon,
-// unless the queue stands still; then the queue pair fails at once.
+// unless the queue stands still: then the queue pair fails here.
 func (w *window) await() {
 	q := w.pair
-	limit := clock.Real.Now().Add(awaitLimit)
+	limit := clock.Real.Now().Add(drainLimit)
 	for w.isUsed && q.state == driver.Ready && q.requests.has(w.last) {
 		if clock.Real.Now() > limit {
 			q.fail(0)
@@ -112,8 +111,6 @@ func (w *window) await() {
 		q.queue.gather()
 	}
 }
-
-const awaitLimit = 100 * time.Millisecond
 
 // end unbinds the window, and only then ends what it was bound to.
 func (w *window) end() error {
