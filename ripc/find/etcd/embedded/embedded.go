@@ -29,8 +29,8 @@ type Config struct {
 	// Files of the certificate, its key and the authority that clients must be certified by. Without them there is
 	// no encryption, and it listens on this host only.
 	Certificate, Key, Authority string
-	// Careless makes it faster, for tests: the files may be damaged if the machine stops, and a lease may be as short as
-	// a second.
+	// Careless makes it faster, for tests: the files may be damaged if the machine stops, passwords can be guessed by who has
+	// the files, and a lease may be as short as a second.
 	Careless bool
 }
 
@@ -106,6 +106,7 @@ func (c *Config) settings() (*embed.Config, error) {
 	if c.Careless {
 		e.UnsafeNoFsync = true
 		e.TickMs, e.ElectionMs = 50, 500
+		e.BcryptCost = 4 // the least; with the race detector a check of a password takes more than a second otherwise
 	}
 	return e, nil
 }
