@@ -32,7 +32,9 @@ type directory struct {
 	group map[ID][]*find.Hold
 }
 
-func newDirectory() *directory { return &directory{holds: make(map[ID]*find.Hold), group: make(map[ID][]*find.Hold)} }
+func newDirectory() *directory {
+	return &directory{holds: make(map[ID]*find.Hold), group: make(map[ID][]*find.Hold)}
+}
 
 func (d *directory) Name() string { return "test" }
 func (d *directory) Close() error { return nil }

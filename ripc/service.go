@@ -23,6 +23,7 @@ type Service struct {
 	node   *Node
 	id     ID
 	name   string     // empty: it was drawn
+	salt   salt       // with which
 	claim  find.Claim // nil: nobody else can find it
 	handle leak.Handle
 
@@ -64,20 +65,24 @@ func (n *Node) Register(ctx context.Context, name string) (*Service, error) {
 	if name == "" || printable.Check("name", name, wire.MaxName) != nil {
 		return nil, fmt.Errorf("register %q: %w: %w", printable.Clean(name, 2*wire.MaxName), wire.ErrName, ErrArgument)
 	}
-	return n.register(ctx, Name(name), name)
+	return n.register(ctx, &Service{node: n, id: Name(name), name: name})
 }
 
 // RegisterRandom makes a service without a name: who is told its ID can reach it.
 func (n *Node) RegisterRandom(ctx context.Context) (*Service, error) {
-	return n.register(ctx, drawID(), "")
+	s := &Service{node: n, salt: newSalt()}
+	s.id = serviceID(n.id, s.salt)
+	return n.register(ctx, s)
 }
 
-func (n *Node) register(ctx context.Context, id ID, name string) (*Service, error) {
-	s := &Service{node: n, id: id, name: name}
+func (n *Node) register(ctx context.Context, s *Service) (*Service, error) {
+	if own := n.config.own(); !own.mayHave(s.name) {
+		return nil, fmt.Errorf("register %q: the certificate of %s does not list it: %w", s.name, own.owner, ErrForbidden)
+	}
 	if n.config.Resolver != nil {
-		claim, err := n.config.Resolver.Claim(ctx, find.Record{Service: id, Name: name, Node: n.id, At: n.at})
+		claim, err := n.config.Resolver.Claim(ctx, find.Record{Service: s.id, Name: s.name, Node: n.id, At: n.at})
 		if err != nil {
-			return nil, fmt.Errorf("register %q: %w", name, err)
+			return nil, fmt.Errorf("register %q: %w", s.name, err)
 		}
 		s.claim, s.epoch = claim, claim.Record().Epoch
 	}
