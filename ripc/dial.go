@@ -67,7 +67,7 @@ func (n *Node) runDial(at []string, node ID, p *peer) (err error) {
 		if s, err = connect.Dial(n.ctx, address, n.options()); err != nil {
 			continue
 		}
-		err = n.meet(s, func(h *hello) (*peer, error) { return p, p.expects(node, h) })
+		err = n.meet(s, func(h *hello) (*peer, error) { return p.meets(node, h) })
 		if err == nil || errors.Is(err, errCrossed) || n.ctx.Err() != nil {
 			return err
 		}
@@ -75,22 +75,49 @@ func (n *Node) runDial(at []string, node ID, p *peer) (err error) {
 	return fmt.Errorf("no link to process %v: %w", node, err)
 }
 
-// expects says whether the process that was dialled is the one that was meant: another one may listen there by now.
-func (p *peer) expects(node ID, h *hello) error {
-	if node != (ID{}) && h.node != node {
-		return fmt.Errorf("process %v is there instead", h.node)
+// meets decides, on the loop, about a process that was dialled: another one than was meant may listen there by now. If only its
+// address was known, it may be one that this process is linked with.
+func (p *peer) meets(node ID, h *hello) (*peer, error) {
+	other := p.office.peers[h.node]
+	switch {
+	case h.node == p.office.node.id:
+		return nil, errors.New("that is this process itself")
+	case node != (ID{}) && h.node != node:
+		return nil, fmt.Errorf("process %v is there instead", h.node)
+	case other != nil && other != p && other.link != nil:
+		other.inherit(p)
+		return nil, errCrossed
 	}
-	return nil
+	return p, nil
 }
+
+// inherit takes over what waits for a process that turned out to be p.
+func (p *peer) inherit(from *peer) {
+	for _, r := range p.office.routes {
+		if r.peer == from {
+			r.peer = p
+		}
+	}
+	p.office.drop(from)
+	for _, o := range from.queue.Drain() {
+		p.send(o)
+	}
+}
+
+// maxMeetings is how many that have dialled are greeted at a time; the others wait. Each holds a few receives.
+const maxMeetings = 64
 
 // runAccept greets whoever dials, each in a goroutine of its own, until the listener is closed.
 func (n *Node) runAccept(l *connect.Listener) {
 	for {
+		n.meetings <- struct{}{} // each of them ends by itself
 		s, err := l.Accept(n.ctx)
 		if err != nil {
+			<-n.meetings
 			return
 		}
 		n.runs.Go(func() {
+			defer func() { <-n.meetings }()
 			if err := n.meet(s, n.office.admit); err != nil && n.ctx.Err() == nil {
 				n.log.Info("a process was not linked", "session", s.String(), "error", err)
 			}
@@ -105,15 +132,31 @@ func (f *office) admit(h *hello) (*peer, error) {
 	switch {
 	case f.isLeaving:
 		return nil, errors.New("this process is about to end")
+	case h.node == f.node.id:
+		return nil, fmt.Errorf("%w: %v is this process itself", ErrForbidden, h.node)
+	case f.linksOf(h.owner) >= maxLinksOfOwner:
+		return nil, fmt.Errorf("%w: %d processes of %q are linked", ErrRefused, maxLinksOfOwner, h.owner)
 	case p == nil:
-		p = &peer{office: f, node: h.node}
-		f.know(p)
+		p = &peer{office: f, node: h.node} // it is known when it is linked: before that, it may leave
 	case p.link != nil && p.link.Probe():
 		return nil, fmt.Errorf("process %v is linked already", h.node)
 	case p.dials && lower(f.node.id, h.node):
 		return nil, errCrossed
 	}
 	return p, nil
+}
+
+// maxLinksOfOwner is how many processes of one certificate are linked: one member must not take all receives from the others.
+const maxLinksOfOwner = 512
+
+// linksOf is how many processes of an owner are linked. Those without one are all of the same user, or trusted.
+func (f *office) linksOf(owner string) (n int) {
+	for _, p := range f.peers {
+		if owner != "" && p.link != nil && p.owner == owner {
+			n++
+		}
+	}
+	return n
 }
 
 func lower(a, b ID) bool { return string(a[:]) < string(b[:]) }
@@ -124,9 +167,12 @@ func (n *Node) meet(s *connect.Session, decide func(*hello) (*peer, error)) erro
 	defer func() { _ = s.Close() }() // it has done its work
 	ctx, cancel := context.WithTimeout(n.ctx, linkTimeout)
 	defer cancel()
+	who, err := n.config.identify(s)
+	if err != nil {
+		return err
+	}
 	var l *link.Link
 	var mine hello
-	var err error
 	if failed := n.on(func() { l, mine, err = n.office.newEnd() }); failed != nil || err != nil {
 		return errors.Join(failed, err)
 	}
@@ -136,7 +182,7 @@ func (n *Node) meet(s *connect.Session, decide func(*hello) (*peer, error)) erro
 			_ = n.on(l.Close) // after Close it is gone
 		}
 	}()
-	theirs, card, err := n.greet(ctx, s, mine, l)
+	theirs, card, err := n.greet(ctx, s, who, mine, l)
 	if err != nil {
 		return err
 	}
@@ -161,11 +207,11 @@ func (f *office) newEnd() (*link.Link, hello, error) {
 	if err != nil {
 		return nil, hello{}, err
 	}
-	return l, hello{node: f.node.id, provider: f.node.config.Device.Limits().Provider, terms: l.Terms()}, nil
+	return l, hello{salt: f.node.salt, provider: f.node.config.Device.Limits().Provider, terms: l.Terms()}, nil
 }
 
 // greet swaps the hellos, and the addresses of the queue pairs.
-func (n *Node) greet(ctx context.Context, s *connect.Session, mine hello, l *link.Link) (theirs hello, card connect.Card, err error) {
+func (n *Node) greet(ctx context.Context, s *connect.Session, who rights, mine hello, l *link.Link) (theirs hello, card connect.Card, err error) {
 	card, err = s.Swap(ctx, connect.Card{Step: "ripc", Addresses: []verbs.Address{l.Address()}, Note: mine.append(nil)})
 	if err != nil {
 		return theirs, card, err
@@ -173,6 +219,8 @@ func (n *Node) greet(ctx context.Context, s *connect.Session, mine hello, l *lin
 	if theirs, err = decodeHello(card.Note); err != nil {
 		return theirs, card, err
 	}
+	theirs.rights = who
+	theirs.node = processID(who.owner, theirs.salt)
 	if len(card.Addresses) != 1 || theirs.provider != mine.provider {
 		return theirs, card, fmt.Errorf("the peer has %d addresses and the provider %q, this end has %q", len(card.Addresses), theirs.provider, mine.provider)
 	}
@@ -207,17 +255,22 @@ func (f *office) join(p *peer, l *link.Link, theirs *hello, address verbs.Addres
 	if f.isClosed {
 		return ErrClosed
 	}
+	other := p // what waits for the process by its ID, if that has become known meanwhile
+	if known := f.peers[theirs.node]; known != nil {
+		p = known
+	}
 	if p.link != nil {
 		return fmt.Errorf("process %v is linked already", theirs.node)
 	}
 	if err := l.Connect(address, theirs.terms); err != nil {
 		return err
 	}
-	if p.node != theirs.node { // only its address was known
-		f.drop(p)
-		p.node = theirs.node
-	}
-	f.peers[p.node] = p
+	f.drop(p) // only its address may have been known
+	p.node, p.rights = theirs.node, theirs.rights
+	f.know(p)
 	p.adopt(l)
+	if other != p {
+		p.inherit(other)
+	}
 	return nil
 }

@@ -19,7 +19,7 @@ func (n *Node) Join(ctx context.Context, group string) (*Service, error) {
 	if group == "" || printable.Check("name", group, wire.MaxName) != nil {
 		return nil, fmt.Errorf("join %q: %w: %w", printable.Clean(group, 2*wire.MaxName), wire.ErrName, ErrArgument)
 	}
-	return n.register(ctx, Group(group), group)
+	return n.register(ctx, &Service{node: n, id: Group(group), name: group})
 }
 
 // membersFor is how long the members of a group are remembered: who joins gets messages that much later, at most.
@@ -31,13 +31,13 @@ func (r *route) spread(o *operation) {
 	o.parts = 1 // this very loop
 	seen := make(map[ID]bool)
 	if len(r.office.groups[r.to]) > 0 {
-		r.sendPart(o, r.office.self())
+		r.sendPart(o, r.office.self(), "")
 		seen[r.office.node.id] = true
 	}
 	for i := range r.members {
 		if record := &r.members[i]; !seen[record.Node] {
 			seen[record.Node] = true
-			r.sendPart(o, r.office.peerOf(record))
+			r.sendPart(o, r.office.peerOf(record), record.Name)
 		}
 	}
 	if len(seen) == 0 {
@@ -47,8 +47,8 @@ func (r *route) spread(o *operation) {
 }
 
 // sendPart sends it to one process.
-func (r *route) sendPart(whole *operation, to *peer) {
-	o := &operation{office: whole.office, from: whole.from, to: whole.to, mayDrop: whole.mayDrop, whole: whole}
+func (r *route) sendPart(whole *operation, to *peer, name string) {
+	o := &operation{office: whole.office, from: whole.from, to: whole.to, name: name, mayDrop: whole.mayDrop, whole: whole}
 	o.Head, o.Items, o.Owner = whole.Head, whole.Items, o
 	whole.parts++
 	to.send(o)

@@ -37,7 +37,9 @@ type LineUser interface {
 const maxLines = 1 << 16
 
 // NewLine makes an end of a line, to be opened, or to accept one with.
-func (n *Node) NewLine(user LineUser) *Line { return &Line{node: n, id: drawID(), user: user} }
+func (n *Node) NewLine(user LineUser) *Line {
+	return &Line{node: n, id: serviceID(n.id, newSalt()), user: user}
+}
 
 // Open asks a service for a line, by a call with these items. It does not wait: the user is told. It is called from outside the loop.
 func (l *Line) Open(to ID, items ...[]byte) error {

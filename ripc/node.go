@@ -2,8 +2,6 @@ package ripc
 
 import (
 	"context"
-	"crypto/rand"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -13,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/internal/leak"
 	"github.com/weft-fabric/weft/internal/pause"
+	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/link"
@@ -31,8 +30,8 @@ type Config struct {
 	Device   *verbs.Device // what messages travel through; it stays the program's
 	Resolver find.Resolver // who finds services; it stays the program's. Nil: only those of this node are found
 	Listen   []string      // where other processes reach this one, as connect.Listen takes it; empty: on a Unix socket of its own
-	TLS      *tls.Config   // who may talk to whom; nil: only processes of this host are let in
-	Plain    bool          // let in processes of other hosts without TLS: anybody who reaches an address of Listen
+	Keys     *keys.Keyring // who this process is and whom it talks to; nil: to processes of this user, over Unix sockets
+	Plain    bool          // talk to anybody who reaches an address of Listen, without Keys; everybody may have every name
 	Waiting  loop.Waiting  // how to wait when there is nothing to do
 	Log      *slog.Logger  // nil: nothing is logged
 
@@ -46,7 +45,8 @@ type Config struct {
 // Node is this process among others. Its methods may be called from any goroutine.
 type Node struct {
 	config Config
-	id     ID // drawn anew with every start
+	id     ID   // drawn anew with every start
+	salt   salt // that it was drawn with
 	log    *slog.Logger
 	domain *verbs.Domain
 	queue  *verbs.CompletionQueue
@@ -59,6 +59,7 @@ type Node struct {
 
 	office    *office // belongs to the loop
 	listeners []*connect.Listener
+	meetings  chan struct{} // one for each that is greeted
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
@@ -78,7 +79,11 @@ func Open(config Config) (*Node, error) {
 	if config.Idle < 0 {
 		return nil, fmt.Errorf("open a node: Config.Idle is %v: %w", config.Idle, ErrArgument)
 	}
-	n := &Node{config: config, id: drawID(), log: config.Log}
+	if err := config.checkTrust(); err != nil {
+		return nil, fmt.Errorf("open a node: %w: %w", err, ErrArgument)
+	}
+	n := &Node{config: config, salt: newSalt(), log: config.Log, meetings: make(chan struct{}, maxMeetings)}
+	n.id = processID(config.own().owner, n.salt)
 	if n.log == nil {
 		n.log = slog.New(slog.DiscardHandler)
 	}
@@ -89,15 +94,6 @@ func Open(config Config) (*Node, error) {
 	}
 	return n, nil
 }
-
-// drawID draws the ID of a process, or of a service without a name.
-func drawID() ID {
-	var random [15]byte
-	_, _ = rand.Read(random[:]) // it never fails: it ends the process instead
-	return wire.RandomID(random)
-}
-
-func isNode(id ID) bool { return id.Kind() == wire.Random }
 
 func (n *Node) open() (err error) {
 	device := n.config.Device
@@ -156,8 +152,12 @@ func (n *Node) listen() error {
 const linkTimeout = 5 * time.Second
 
 func (n *Node) options() connect.Options {
-	return connect.Options{Name: "ripc", TLS: n.config.TLS, Plain: n.config.Plain, Timeout: linkTimeout,
+	o := connect.Options{Name: "ripc", Plain: n.config.Plain, Timeout: linkTimeout,
 		OnRefused: func(err error) { n.log.Info("a process was turned away", "error", err) }}
+	if n.config.Keys != nil {
+		o.TLS = n.config.Keys.TLS()
+	}
+	return o
 }
 
 // ID is the node's own: messages that no service sends come from it.

@@ -35,8 +35,8 @@ func (f *office) Ready(*link.Link) {}
 func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 	p := l.Peer.(*peer)
 	if m.Head.Type == wire.Present {
-		if !p.introduce(m.Head.From, string(m.Items.All()[0])) {
-			f.node.log.Warn("a process presents too many services, or one that it may not have", "process", p.node, "service", string(m.Items.All()[0]))
+		if !p.introduce(m.Head.From, m.Items.All()[0]) {
+			f.node.log.Warn("a process presents too many services, or one that it may not have", "process", p.node, "owner", p.owner, "service", m.Head.From)
 			l.Close()
 		}
 		s.Release()

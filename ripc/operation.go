@@ -30,6 +30,7 @@ type operation struct {
 	office *office
 	from   *Service // nil: the node itself
 	to     ID
+	name   string     // of the service, as its record says; empty: it has none, or is here
 	link   *link.Link // that it was given to
 	lent   []*Buffer  // kept until they are back
 	line   *Line      // that the call asks for, and that is told its end; nil: none
@@ -207,6 +208,14 @@ func (o *operation) failed(err error) {
 		return
 	}
 	o.tryAgain(err)
+}
+
+// forbidden hears that the process that its record leads to may not have the service. Whoever has told the record is not believed
+// again.
+func (o *operation) forbidden(p *peer) {
+	o.office.node.log.Warn("a record leads to a process that may not have the service", "service", o.name, "process", p.node, "owner", p.owner)
+	o.office.route(o.to).forget()
+	o.finish(fmt.Errorf("%w: service %q was found at a process of %q, whose certificate does not list it", ErrForbidden, o.name, p.owner))
 }
 
 // unreached hears that the process could not be reached.

@@ -20,9 +20,10 @@ type peer struct {
 	left   []*link.Link // that come to their end, and are not used for anything new
 	dials  bool         // a goroutine is at it
 	queue  fifo.Queue[*operation]
+	rights // of the process that it is linked with
 
-	presented  map[ID]bool   // services of ours that it has been told the names of
-	introduced map[ID]string // services of its own that it has told us the names of
+	presented  map[ID]bool // services of ours that it has been told of
+	introduced map[ID]bool // services of its own that it has told us of
 }
 
 // maxIntroduced is how many services one process can present.
@@ -122,7 +123,7 @@ func (f *office) self() *peer {
 func (p *peer) adopt(l *link.Link) {
 	l.Peer = p
 	p.link = l
-	p.presented, p.introduced = make(map[ID]bool), make(map[ID]string)
+	p.presented, p.introduced = make(map[ID]bool), make(map[ID]bool)
 	for _, o := range p.queue.Drain() {
 		p.send(o)
 	}
@@ -139,6 +140,10 @@ func (p *peer) send(o *operation) {
 		p.dial()
 		return
 	}
+	if !p.mayHave(o.name) {
+		o.forbidden(p)
+		return
+	}
 	if o.mayDrop && !p.link.MaySend() {
 		p.office.dropped++
 		o.finish(nil)
@@ -151,32 +156,37 @@ func (p *peer) send(o *operation) {
 	}
 }
 
-// present tells the name of a service of ours before the first message that it sends.
+// present tells whose a service of ours is before the first message that it sends: its name, or the salt that it was drawn with.
 func (p *peer) present(s *Service) {
-	if s == nil || s.id.Kind() != wire.Named || p.presented[s.id] {
+	if s == nil || s.id.Kind() == wire.Group || p.presented[s.id] {
 		return
 	}
 	p.presented[s.id] = true
-	o := &link.Outgoing{Owner: nobody{}, Credit: true, Items: []link.Piece{{Bytes: []byte(s.name)}}}
+	proof := []byte(s.name)
+	if s.id.Kind() == wire.Random {
+		proof = s.salt[:]
+	}
+	o := &link.Outgoing{Owner: nobody{}, Credit: true, Items: []link.Piece{{Bytes: proof}}}
 	o.Head = wire.Head{Type: wire.Present, From: s.id}
 	if err := p.link.Send(o); err != nil {
 		p.office.node.log.Warn("a service could not be presented", "service", s.name, "error", err)
 	}
 }
 
-// introduce notes the name of a service of the peer's, if it may have it.
-func (p *peer) introduce(id ID, name string) bool {
-	if len(p.introduced) >= maxIntroduced {
+// introduce notes a service of the peer's, if it may have it. That a name belongs to its ID was seen when it came.
+func (p *peer) introduce(id ID, proof []byte) bool {
+	isOwn := id.Kind() == wire.Named && p.mayHave(string(proof)) ||
+		id.Kind() == wire.Random && len(proof) == len(salt{}) && serviceID(p.node, salt(proof)) == id
+	if !isOwn || len(p.introduced) >= maxIntroduced {
 		return false
 	}
-	p.introduced[id] = name
+	p.introduced[id] = true
 	return true
 }
 
 // speaksFor reports whether a message of the peer's may come from somebody.
 func (p *peer) speaksFor(from ID) bool {
-	_, known := p.introduced[from]
-	return known || from == p.node
+	return p.introduced[from] || from == p.node
 }
 
 // part stops using the link for anything new.

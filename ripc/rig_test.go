@@ -3,6 +3,7 @@ package ripc
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func (d *directory) Claim(_ context.Context, r find.Record) (find.Claim, error) 
 	if r.Service.Kind() == wire.Group {
 		h := find.NewHold(r, clock.Never)
 		d.group[r.Service] = append(d.group[r.Service], h)
-		return &claim{h, d}, nil
+		return &claim{Hold: h, directory: d}, nil
 	}
 	if old := d.holds[r.Service]; old != nil {
 		old.End(&find.SupersededError{By: r})
@@ -54,13 +55,21 @@ func (d *directory) Claim(_ context.Context, r find.Record) (find.Claim, error) 
 	r.Epoch = d.epoch
 	h := find.NewHold(r, clock.Never)
 	d.holds[r.Service] = h
-	return &claim{h, d}, nil
+	return &claim{Hold: h, directory: d}, nil
 }
 
 // claim is a hold that can be withdrawn.
 type claim struct {
 	*find.Hold
 	directory *directory
+	isLapsed  atomic.Bool // its lease has run out
+}
+
+func (c *claim) ValidUntil() clock.Time {
+	if c.isLapsed.Load() {
+		return 0
+	}
+	return c.Hold.ValidUntil()
 }
 
 func (c *claim) Withdraw(context.Context) error {

@@ -76,7 +76,7 @@ func (f *office) begin(o *operation) {
 		r.seek()
 		return
 	}
-	o.Head.Epoch = r.record.Epoch
+	o.Head.Epoch, o.name = r.record.Epoch, r.record.Name
 	r.peer.send(o)
 }
 

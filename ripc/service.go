@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/internal/fifo"
 	"github.com/weft-fabric/weft/internal/leak"
+	"github.com/weft-fabric/weft/internal/pause"
 	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/ripc/find"
@@ -23,6 +25,7 @@ type Service struct {
 	node   *Node
 	id     ID
 	name   string     // empty: it was drawn
+	salt   salt       // with which
 	claim  find.Claim // nil: nobody else can find it
 	handle leak.Handle
 
@@ -64,20 +67,24 @@ func (n *Node) Register(ctx context.Context, name string) (*Service, error) {
 	if name == "" || printable.Check("name", name, wire.MaxName) != nil {
 		return nil, fmt.Errorf("register %q: %w: %w", printable.Clean(name, 2*wire.MaxName), wire.ErrName, ErrArgument)
 	}
-	return n.register(ctx, Name(name), name)
+	return n.register(ctx, &Service{node: n, id: Name(name), name: name})
 }
 
 // RegisterRandom makes a service without a name: who is told its ID can reach it.
 func (n *Node) RegisterRandom(ctx context.Context) (*Service, error) {
-	return n.register(ctx, drawID(), "")
+	s := &Service{node: n, salt: newSalt()}
+	s.id = serviceID(n.id, s.salt)
+	return n.register(ctx, s)
 }
 
-func (n *Node) register(ctx context.Context, id ID, name string) (*Service, error) {
-	s := &Service{node: n, id: id, name: name}
+func (n *Node) register(ctx context.Context, s *Service) (*Service, error) {
+	if own := n.config.own(); !own.mayHave(s.name) {
+		return nil, fmt.Errorf("register %q: the certificate of %s does not list it: %w", s.name, own.owner, ErrForbidden)
+	}
 	if n.config.Resolver != nil {
-		claim, err := n.config.Resolver.Claim(ctx, find.Record{Service: id, Name: name, Node: n.id, At: n.at})
+		claim, err := n.config.Resolver.Claim(ctx, find.Record{Service: s.id, Name: s.name, Node: n.id, At: n.at})
 		if err != nil {
-			return nil, fmt.Errorf("register %q: %w", name, err)
+			return nil, fmt.Errorf("register %q: %w", s.name, err)
 		}
 		s.claim, s.epoch = claim, claim.Record().Epoch
 	}
@@ -186,10 +193,54 @@ func (f *office) turnAway(d delivery) {
 // isMeant reports whether a message is for this incarnation of the service, and whether that may have it: a process that was
 // stopped, and goes on, must first hear whether the service is still its own.
 func (s *Service) isMeant(epoch uint64) bool {
-	if s.isLeaving || epoch != 0 && epoch != s.epoch {
-		return false
+	return !s.isLeaving && (epoch == 0 || epoch == s.epoch) && s.isSure()
+}
+
+// isSure reports whether the service is surely this process's own now.
+func (s *Service) isSure() bool {
+	if s.claim == nil {
+		return true
 	}
-	return s.claim == nil || s.claim.ValidUntil() == clock.Never || clock.Real.Now() < s.claim.ValidUntil()
+	until := s.claim.ValidUntil()
+	return until == clock.Never || clock.Real.Now() < until
+}
+
+// sureEvery is how often a receiver looks whether a claim has been renewed that was late.
+const sureEvery = time.Millisecond
+
+// secure waits until it is known whether the service is still this process's own, which may have been stopped since the message
+// was taken in: then another process may have the service. A message that is not handed out goes back to where it was.
+func (s *Service) secure(ctx context.Context, d delivery) error {
+	for !s.isSure() {
+		err := s.claim.Err()
+		switch {
+		case errors.Is(err, find.ErrWithdrawn): // by this process itself, which still handles what it has taken in
+			return nil
+		case err != nil:
+			err = fmt.Errorf("service %q has ended: %w", s.name, err)
+		case s.node.ctx.Err() != nil:
+			err = fmt.Errorf("the node is %w", ErrClosed)
+		default:
+			err = pause.For(ctx, sureEvery)
+		}
+		if err != nil {
+			return orElse(s.node.on(func() { s.putBack(d) }), err)
+		}
+	}
+	return nil
+}
+
+// putBack makes a message the next one again, or refuses it if the service has ended.
+func (s *Service) putBack(d delivery) {
+	if s.why != nil {
+		s.node.office.turnAway(d)
+		return
+	}
+	later := s.arrived.Drain()
+	s.take(d)
+	for _, other := range later {
+		s.take(other)
+	}
 }
 
 // take gives a message to whoever waits, or keeps it. It belongs to the loop.
@@ -216,6 +267,9 @@ func (s *Service) Receive(ctx context.Context) (*Message, error) {
 	}
 	if r.err != nil {
 		return nil, r.err
+	}
+	if err := s.secure(ctx, r.got); err != nil {
+		return nil, err
 	}
 	return s.node.newMessage(s, r.got)
 }

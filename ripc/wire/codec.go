@@ -194,7 +194,7 @@ func (m *Message) check() error {
 		return malformed("from %v to %v", h.From, h.To)
 	case h.Type == Word && (h.From != ID{} || h.To != ID{} || m.Items.n > 0 || lends || m.Fills.n > 0):
 		return malformed("a word that is more than one")
-	case h.Type == Present && (h.From.Kind() != Named || h.To != ID{} || m.Items.n != 1 || lends || m.Fills.n > 0):
+	case h.Type == Present && (h.From.Kind() == Nobody || h.To != ID{} || m.Items.n != 1 || lends || m.Fills.n > 0):
 		return malformed("a presentation of %v to %v, with %d items", h.From, h.To, m.Items.n)
 	case h.Type < Word && (h.From == ID{} || h.To == ID{}):
 		return malformed("a %v to nobody, or from nobody", h.Type)
@@ -255,7 +255,7 @@ func (m *Message) takeItems(b []byte, sizes, at int) error {
 	if at != len(b) {
 		return malformed("%d bytes belong to no item", len(b)-at)
 	}
-	if name := m.Items.list[0]; m.Head.Type == Present && (len(name) > MaxName || hashed(Named, name) != m.Head.From) {
+	if name := m.Items.list[0]; m.Head.Type == Present && (len(name) > MaxName || m.Head.From.Kind() == Named && hashed(Named, name) != m.Head.From) {
 		return malformed("a presentation whose name, of %d bytes, is not that of %v", len(name), m.Head.From)
 	}
 	return nil

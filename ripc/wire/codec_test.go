@@ -105,7 +105,7 @@ func TestTakeRefuses(t *testing.T) {
 		{"a fill of a return that cannot be", set(answer(), HeadSize+spanSize+fillSize, 1), "fill 1"},
 		{"a word to somebody", set(word(), atTo, byte(Named)), "a word"},
 		{"a presentation under another name", set(present(), HeadSize+itemSize, 'x'), "whose name"},
-		{"a presentation of no named one", set(present(), atFrom, byte(Random)), "presentation of random"},
+		{"a presentation of a group", set(present(), atFrom, byte(Group)), "from group"},
 		{"one byte more", append(encode(full()), 0), "bytes, but"},
 	} {
 		var m Message

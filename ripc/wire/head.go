@@ -12,7 +12,7 @@ const (
 	Answer                  // to a Call
 	Refusal                 // to a Send or a Call: it was not delivered, and Code says why
 	Word                    // between two ends of a link: credits and releases, and nothing for a service
-	Present                 // between two ends of a link: the sender of messages to come, and its name
+	Present                 // between two ends of a link: the sender of messages to come, and its name, or the proof that it was drawn by who sends
 
 	lastType = Present
 )
