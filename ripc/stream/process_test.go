@@ -72,8 +72,7 @@ func killPeer(t *testing.T, lane soft.Lanes) {
 	if !bufio.NewScanner(out).Scan() {
 		t.Fatal("the child is not ready")
 	}
-	n := newNodeOn(t, dir, lane)
-	reads, writes := greeted(t, n), greeted(t, n)
+	reads, writes := greeted(t, newNodeOn(t, dir, lane)), greeted(t, newNodeOn(t, dir, lane)) // nothing is under way but what they do
 	var all sync.WaitGroup
 	all.Go(func() {
 		if _, err := reads.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
