@@ -94,7 +94,11 @@ func (f *office) add(s *Service) error {
 func (s *Service) runWatch() {
 	select {
 	case <-s.claim.Done():
-		_ = s.node.shared.Do(func() { s.end(s.claim.Err()) }) // after Close it has ended
+		why := s.claim.Err()
+		if errors.Is(why, find.ErrWithdrawn) { // by Close, which is about to say so
+			why = ErrClosed
+		}
+		_ = s.node.shared.Do(func() { s.end(why) }) // after Close it has ended
 	case <-s.node.ctx.Done():
 	}
 }
