@@ -1,10 +1,12 @@
 package ripc
 
 import (
+	"context"
 	"errors"
 	"testing"
 
 	"github.com/weft-fabric/weft/loop"
+	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
@@ -113,6 +115,33 @@ func TestALineThatIsRefusedOrLostIsToldSo(t *testing.T) {
 	if !errors.Is(nowhere.why, ErrNoService) {
 		t.Errorf("to nobody: %v", nowhere.why)
 	}
+}
+
+// slow finds nothing until it is let.
+type slow struct {
+	*directory
+	gate chan struct{}
+}
+
+func (s *slow) Find(ctx context.Context, id ID) ([]find.Record, error) {
+	<-s.gate
+	return s.directory.Find(ctx, id)
+}
+
+// Who gives a line up before the service was found asks nobody.
+func TestALineIsGivenUp(t *testing.T) {
+	d := newDirectory()
+	gate := make(chan struct{})
+	a, b := newNode(t, nil, Config{Resolver: &slow{d, gate}}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "lines")
+	check(t, err)
+	defer func() { check(t, s.Close()) }()
+	first := newTalker(a, 0)
+	check(t, first.line.Open(s.ID(), []byte("first")))
+	check(t, first.line.Do(first.line.GiveUp))
+	close(gate)
+	check(t, first.line.Await(patient(t), &first.ended))
+	lined(t, a, s, 0) // it was asked for this one only
 }
 
 // A third process that has learnt the ID of a line cannot speak on it: it loses its own link instead (section III).

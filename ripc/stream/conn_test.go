@@ -131,6 +131,21 @@ func TestCloseEndsWhoReadsAndWrites(t *testing.T) {
 	}
 }
 
+// A connection that both have closed leaves nothing behind, whoever was first.
+func TestBothEndsForgetAConnection(t *testing.T) {
+	for _, second := range []func(*Conn) error{(*Conn).CloseWrite, (*Conn).Close} {
+		there, here := pair(t)
+		check(t, second(here))
+		check(t, there.Close())
+		check(t, here.Close())
+		for _, c := range []*Conn{there, here} {
+			for isKnown := true; isKnown; runtime.Gosched() {
+				check(t, c.line.Do(func() { isKnown = c.line.IsReady() }))
+			}
+		}
+	}
+}
+
 func TestTheEndOfAProcessBreaksItsConnections(t *testing.T) {
 	dir := t.TempDir()
 	server := newNode(t, dir)

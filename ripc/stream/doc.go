@@ -22,4 +22,10 @@
 // All connections between two processes go over one link. One that is not read holds up nobody else: its peer may send ahead
 // by a window of bytes, and what has come waits in memory of its own. Write returns when the bytes are the program's again, Close when
 // everything is with the other process, or after a second.
+//
+// # What is copied
+//
+// Less than 16 KiB are copied once to be sent, and once to who reads, or once more if nobody waits for them when they come. What is
+// larger is copied to a buffer, unless io.Copy has read it there; the other process fetches it from there at once, in pieces of
+// 256 KiB, and Read copies it out.
 package stream

@@ -11,7 +11,7 @@ import (
 )
 
 // window is how many bytes an end may be ahead of what the other has read.
-const window = 1 << 20
+const window = 2 << 20
 
 // incoming is the direction towards this end. It belongs to the loop, but for result, which is a reader's when its event is set.
 type incoming struct {

@@ -7,7 +7,7 @@ import (
 
 const (
 	bulkLeast = 16 << 10   // bytes that are worth to be lent
-	bulkMost  = window / 4 // bytes that are lent at a time; whoever has read everything lets so many come
+	bulkMost  = window / 8 // bytes that are lent at a time; whoever has read everything lets so many come
 )
 
 // loan is a frame that lends a buffer, until the peer has read it.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log"
 	"os"
 	"os/exec"
 	"sync"
@@ -19,23 +18,23 @@ import (
 const childDir = "WEFT_STREAM_CHILD"
 
 // runChild accepts connections, reads the first byte of each and sends it back, and leaves the rest unread, until it is killed.
-func runChild() {
+func runChild() error {
 	n, _, err := openNode(os.Getenv(childDir), soft.AllLanes)
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	l, err := Listen(context.Background(), n, "there")
 	if err != nil {
-		log.Fatal(err)
+		return err
 	}
 	os.Stdout.WriteString("ready\n")
 	for {
 		c, err := l.Accept()
 		if err != nil {
-			log.Fatal(err)
+			return err
 		}
 		if _, err := io.CopyN(c, c, 1); err != nil {
-			log.Fatal(err)
+			return err
 		}
 	}
 }
@@ -72,8 +71,7 @@ func killPeer(t *testing.T, lane soft.Lanes) {
 	if !bufio.NewScanner(out).Scan() {
 		t.Fatal("the child is not ready")
 	}
-	n := newNodeOn(t, dir, lane)
-	reads, writes := greeted(t, n), greeted(t, n)
+	reads, writes := greeted(t, newNodeOn(t, dir, lane)), greeted(t, newNodeOn(t, dir, lane)) // nothing is under way but what they do
 	var all sync.WaitGroup
 	all.Go(func() {
 		if _, err := reads.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {

@@ -18,7 +18,7 @@ import (
 // TestMain is also a process that tests start, to be killed.
 func TestMain(m *testing.M) {
 	if os.Getenv(childDir) != "" {
-		runChild()
+		panic(runChild())
 	}
 	leaktest.Main(m)
 }
