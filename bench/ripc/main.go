@@ -29,7 +29,7 @@ type options struct {
 	only  *regexp.Regexp
 	pairs int
 	scale int    // how much work: 10 is a full run
-	other string // the program that has the peers with modules of their own; empty: they are left out
+	other string // the program that has the peers with modules of their own
 
 	version string // of Weft
 }
@@ -50,7 +50,7 @@ func main() {
 // roles are what this program does in other processes.
 func roles() map[string]pinned.Role {
 	all := peers.Roles()
-	maps.Copy(all, map[string]pinned.Role{"near": play, "far": play})
+	maps.Copy(all, map[string]pinned.Role{"near": play, "far": play, "host": playHost, "crowd": playCrowd})
 	return all
 }
 

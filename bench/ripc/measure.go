@@ -31,10 +31,12 @@ func checkUCX(r *contest.Record) {
 // steps are everything there is to measure, in the order of the table.
 func steps(o options) []contest.Step {
 	var all []contest.Step
-	for _, c := range contests(o.scale) {
+	for _, c := range append(contests(o.scale), otherContests(o)...) {
 		all = append(all, c.Step(o.pairs))
 	}
-	return append(all, contest.Step{Name: "messages lost", Run: func() ([]contest.Result, error) { return measureLoss(o.scale) }})
+	return append(all,
+		contest.Step{Name: "memory of services", Run: measureCrowd},
+		contest.Step{Name: "messages lost", Run: func() ([]contest.Result, error) { return measureLoss(o.scale) }})
 }
 
 // measureLoss counts what was sent and did not come.
