@@ -3,6 +3,7 @@ package ripc
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
@@ -20,8 +21,9 @@ type Message struct {
 	node       *Node
 	service    *Service // that it was received by; nil: the node itself
 	delivery   delivery
-	wire       wire.Message
-	until      clock.Time // when what it lends is taken back
+	head       wire.Head
+	wire       *wire.Message // taken apart
+	until      clock.Time    // when what it lends is taken back
 	isAnswered bool
 	isReleased bool
 	isPulled   bool
@@ -29,17 +31,33 @@ type Message struct {
 }
 
 func (n *Node) newMessage(s *Service, d delivery) (*Message, error) {
-	m := &Message{node: n, service: s, delivery: d, handle: leak.Opened("ripc.Message")}
+	m := &Message{node: n, service: s, delivery: d, wire: parts.Get().(*wire.Message), handle: leak.Opened("ripc.Message")}
 	if err := m.wire.Take(d.slot.Bytes()); err != nil { // it was looked at when it came: somebody has written to it since
 		m.Release()
 		return nil, fmt.Errorf("receive: %w", err)
 	}
-	m.until = clock.Real.Now().Add(time.Duration(m.wire.Head.Expiry) * time.Millisecond)
+	m.head = m.wire.Head
+	m.until = clock.Real.Now().Add(time.Duration(m.head.Expiry) * time.Millisecond)
 	return m, nil
 }
 
+// parts are for messages to be taken apart: their lists are ten times as large as all else of a message.
+var parts = sync.Pool{New: func() any { return new(wire.Message) }}
+
+// nothing is what a message has that was released.
+var nothing wire.Message
+
+// recycle lets the next message have the parts, unless somebody may still look at them: a pull that was given up goes on.
+func (m *Message) recycle() {
+	if m.wire.Loans.Len() == 0 {
+		m.wire.Clear()
+		parts.Put(m.wire)
+	}
+	m.wire = &nothing
+}
+
 // From is the service that has sent it, or the process.
-func (m *Message) From() ID { return m.wire.Head.From }
+func (m *Message) From() ID { return m.head.From }
 
 // Items are what it carries. They are valid until Release.
 func (m *Message) Items() [][]byte { return m.wire.Items.All() }
@@ -53,7 +71,7 @@ func (m *Message) Bytes() []byte {
 }
 
 // IsCall reports whether somebody waits for an answer.
-func (m *Message) IsCall() bool { return m.wire.Head.Type == wire.Call }
+func (m *Message) IsCall() bool { return m.head.Type == wire.Call }
 
 // Lent are the sizes of what the sender lends.
 func (m *Message) Lent() []uint64 { return lengths(m.wire.Loans.All()) }
@@ -135,7 +153,7 @@ func (m *Message) PullInto(ctx context.Context, into ...*Buffer) error {
 		return fmt.Errorf("pull: nothing is lent, or it was given back: %w", ErrArgument)
 	}
 	p := &pulling{}
-	p.Number, p.From, p.Until, p.Owner = m.wire.Head.Number, m.wire.Loans.All(), m.until, p
+	p.Number, p.From, p.Until, p.Owner = m.head.Number, m.wire.Loans.All(), m.until, p
 	for _, b := range into {
 		p.Into = append(p.Into, verbs.Span(b.piece().Span))
 		b.Retain()
@@ -194,7 +212,7 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 		return fmt.Errorf("answer: %w", ErrAnswered)
 	}
 	o := m.node.newOperation(wire.Answer, m.service, &Request{To: m.From(), Items: r.Items, Lend: r.Lend, Expiry: r.Expiry})
-	o.Head.Code, o.Head.Number = code, m.wire.Head.Number
+	o.Head.Code, o.Head.Number = code, m.head.Number
 	for place := range m.wire.Returns.Len() {
 		if b := r.Fill[place]; b != nil {
 			o.lent = append(o.lent, b)
@@ -220,8 +238,9 @@ func (m *Message) Release() {
 	m.handle.Closed()
 	_ = m.node.on(func() { // after Close it is gone
 		if m.wire.Loans.Len() > 0 && !m.isPulled {
-			m.delivery.link.Release(m.wire.Head.Number)
+			m.delivery.link.Release(m.head.Number)
 		}
 		m.delivery.release()
 	})
+	m.recycle()
 }

@@ -48,6 +48,7 @@ type operation struct {
 	slot         *link.Slot
 	err          error
 	done         loop.Event
+	room         [1]link.Piece // where Items begin: most messages have one
 }
 
 var errAbandoned = errors.New("nobody waits any more")
@@ -60,6 +61,7 @@ func (n *Node) newOperation(kind wire.Type, from *Service, r *Request) *operatio
 		o.Head.From = from.id
 	}
 	o.Owner, o.Expiry, o.Confirm = o, r.Expiry, kind == wire.Send && r.Idempotent
+	o.Items = o.room[:0]
 	for _, item := range r.Items {
 		o.Items = append(o.Items, n.pool.piece(item))
 	}

@@ -226,3 +226,19 @@ func TestIdleLinksAreGivenUp(t *testing.T) {
 		}
 	}
 }
+
+// The parts of a message that was released belong to another one: it must not show them.
+func TestAReleasedMessageHasNothing(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s := echo(t, b, "echo")
+	first, err := a.Call(patient(t), s.ID(), []byte("first"))
+	check(t, err)
+	first.Release()
+	second, err := a.Call(patient(t), s.ID(), []byte("second"))
+	check(t, err)
+	defer second.Release()
+	if first.Bytes() != nil || len(first.Items()) != 0 || first.From() != s.ID() || string(second.Bytes()) != "second" {
+		t.Errorf("%q of %v, then %q", first.Items(), first.From(), second.Bytes())
+	}
+}

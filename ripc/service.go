@@ -368,7 +368,7 @@ func (n *Node) call(ctx context.Context, from *Service, r *Request) (*Message, e
 	if err != nil {
 		return nil, err
 	}
-	if err := failure(&m.wire); err != nil {
+	if err := failure(m.wire); err != nil {
 		m.Release()
 		return nil, err
 	}

@@ -37,7 +37,7 @@ func (l *Link) take(s *Slot) (kept bool) {
 		l.violated("%w", err)
 		return false
 	}
-	_, isAnswer := l.calls[m.Head.Number]
+	isAnswer := m.Head.Type == wire.Answer || m.Head.Type == wire.Refusal && l.calls[m.Head.Number] != nil
 	if m.Head.Type == wire.Refusal && !isAnswer && !l.refuse(m.Head.Number, m.Head.Code) {
 		l.violated("a refusal of message %d, which does not wait for it", m.Head.Number)
 		return false
@@ -50,16 +50,12 @@ func (l *Link) take(s *Slot) (kept bool) {
 	for _, number := range m.Releases.All() {
 		l.released(number)
 	}
-	switch m.Head.Type {
-	case wire.Word:
+	switch {
+	case m.Head.Type == wire.Word:
 		l.takeWord(m)
 		return false
-	case wire.Answer:
+	case isAnswer:
 		return l.takeAnswer(m, s)
-	case wire.Refusal:
-		if isAnswer {
-			return l.takeAnswer(m, s)
-		}
 	}
 	return l.takeMessage(m, s)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft/provider/sim"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
@@ -204,4 +205,26 @@ func TestALinkIsLeftWell(t *testing.T) {
 		call.slot.Release()
 		w.until("both have left", func() bool { return len(a.ended) == 1 && len(b.ended) == 1 })
 	})
+}
+
+// Where one message follows another, the answers tell the peer of its credits: no word is needed.
+func TestCallsInTurnNeedNoWords(t *testing.T) {
+	fabric, err := sim.New(sim.Config{Seed: 1})
+	check(t, err)
+	w := &world{t: t, fabric: fabric}
+	a, b := w.newProcess(Config{}), w.newProcess(Config{})
+	there, _ := w.join(a, b)
+	for start := fabric.Now(); fabric.Now().Sub(start) < 10*wordDelay; {
+		call := newLetter(wire.Call, "well?")
+		check(t, there.Send(&call.Outgoing))
+		w.while(wordDelay / 10) // the service thinks
+		asked := b.arrived[len(b.arrived)-1]
+		check(t, asked.link.Send(&answerTo(asked, "yes").Outgoing))
+		asked.slot.Release()
+		w.until("the call is answered", func() bool { return call.answered == 1 })
+		call.slot.Release()
+	}
+	if words := a.hub.Counts().Words + b.hub.Counts().Words; words > 0 {
+		t.Errorf("%d words", words)
+	}
 }

@@ -246,20 +246,31 @@ func (l *Link) sendWord(code wire.Code) bool {
 // owe sees to it that the peer is told, soon, what no message has told it by then.
 func (l *Link) owe() {
 	if !l.wordSet && l.state == ready && (l.hasNews() || !l.releases.Empty()) {
-		l.wordSet = true
-		l.hub.port.After(wordDelay, tagWord<<kindShift|uint64(l.pair.Number()))
+		l.wordIn(wordDelay)
 	}
+}
+
+func (l *Link) wordIn(wait time.Duration) {
+	l.wordSet = true
+	l.hub.port.After(wait, tagWord<<kindShift|uint64(l.pair.Number()))
 }
 
 // wordDelay is how long news wait for a message to travel with.
 const wordDelay = 200 * time.Microsecond
 
+// stepWord sends a word, unless the peer was told something meanwhile: then the news are younger than that, and where one
+// message follows another, the next one tells.
 func (l *Link) stepWord() {
 	l.wordSet = false
-	if l.state == ready && (l.hasNews() || !l.releases.Empty()) {
-		l.sendWord(wire.NoCode)
-		l.owe() // there may be more releases than fit
+	if l.state != ready || !l.hasNews() && l.releases.Empty() {
+		return
 	}
+	if young := wordDelay - l.hub.config.Loop.Now().Sub(l.posted); young > 0 {
+		l.wordIn(young)
+		return
+	}
+	l.sendWord(wire.NoCode)
+	l.owe() // there may be more releases than fit
 }
 
 func (h *Hub) stepSent(slot *Slot, c *verbs.Completion) {
