@@ -23,9 +23,14 @@ func (l *Link) Leave() {
 // IsLeaving reports whether one of the two ends has said farewell: nothing new is sent.
 func (l *Link) IsLeaving() bool { return l.leaves || l.peerLeaves }
 
-// giveBack tells the owners of what has not been sent that it will not be.
+// giveBack tells the owners of what has not been sent that it will not be. Refusals are: else what they refuse would pass for
+// delivered.
 func (l *Link) giveBack() {
 	for _, o := range l.waiting.Drain() {
+		if o.refusesSend() {
+			l.waiting.Push(o)
+			continue
+		}
 		o.sent(fmt.Errorf("%w: the link is being left", ErrNotSent))
 	}
 }
