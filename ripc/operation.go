@@ -8,7 +8,6 @@ import (
 
 	"github.com/weft-fabric/weft/internal/pause"
 	"github.com/weft-fabric/weft/loop"
-	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
@@ -248,9 +247,6 @@ func (o *operation) anew() {
 	o.link, o.isSent, o.isBack = nil, false, false
 	o.office.begin(o)
 }
-
-// notFound reports whether an error of the resolver's is worth another try: the service was there before.
-func (o *operation) notFound(err error) bool { return o.tries > 0 && errors.Is(err, find.ErrNotFound) }
 
 // finish ends the operation.
 func (o *operation) finish(err error) {

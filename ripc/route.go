@@ -19,6 +19,7 @@ type route struct {
 	members []find.Record // of a group
 	until   clock.Time    // when they are looked for anew
 	seeking bool
+	was     bool // it was found before, and has not been given up since
 	debt    *UndeliveredError      // messages were not delivered, and their senders did not wait to hear so
 	pending fifo.Queue[*operation] // wait for it to be found
 }
@@ -69,7 +70,7 @@ func (f *office) begin(o *operation) {
 		return
 	}
 	if f.services[o.to] != nil { // the shortest way
-		r.peer, r.record = f.self(), find.Record{Service: o.to}
+		r.peer, r.record, r.was = f.self(), find.Record{Service: o.to}, true
 	}
 	if r.peer == nil {
 		r.pending.Push(o)
@@ -119,23 +120,29 @@ func (r *route) found(records []find.Record, err error) {
 			err = fmt.Errorf("%w: %v: %w", ErrNoService, r.to, err)
 		}
 		for _, o := range r.pending.Drain() {
-			if o.notFound(err) {
-				o.tryAgain(err)
-			} else {
-				o.finish(err)
-			}
+			r.absent(o, err)
 		}
 		return
 	}
 	if r.to.Kind() == wire.Group {
 		r.foundMembers(records)
 	} else {
-		r.record = records[0]
+		r.record, r.was = records[0], true
 		r.peer = r.office.peerOf(&r.record)
 	}
 	for _, o := range r.pending.Drain() {
 		r.office.begin(o)
 	}
+}
+
+// absent hears that nobody has the service. One that was there before may be on its way to another process.
+func (r *route) absent(o *operation, err error) {
+	if !errors.Is(err, find.ErrNotFound) || !r.was {
+		o.finish(err)
+		return
+	}
+	r.was = o.tries < maxTries-1
+	o.tryAgain(err)
 }
 
 // forget has the service looked for anew: it is not where it was thought to be.

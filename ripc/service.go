@@ -343,6 +343,9 @@ func (n *Node) Call(ctx context.Context, to ID, items ...[]byte) (*Message, erro
 	return n.call(ctx, nil, &Request{To: to, Items: items})
 }
 
+// Post is Service.Post, from no service.
+func (n *Node) Post(ctx context.Context, r Request) error { return n.send(ctx, nil, &r) }
+
 // Do is Service.Do, from no service.
 func (n *Node) Do(ctx context.Context, r Request) (*Message, error) { return n.call(ctx, nil, &r) }
 

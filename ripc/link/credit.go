@@ -1,6 +1,10 @@
 package link
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft/internal/fifo"
+)
 
 // wordRoom is how many receives are kept on each link for words.
 const wordRoom = 1
@@ -19,9 +23,10 @@ type credits struct {
 	window  int    // how many it may be ahead of what was released
 	told    uint32 // how many it was told that it may send
 	arrived uint32
-	freed   uint32 // of those, released
-	taken   uint32 // of those, handed to services or refused
-	said    uint32 // how many of taken it was told
+	freed   uint32             // of those, released
+	taken   uint32             // of those, handed to services or refused
+	said    uint32             // how many of taken it was told
+	refused fifo.Queue[uint32] // which of them are to be refused: the peer takes them for delivered if it hears that they were taken first
 
 	idle int // words in a row that said nothing new
 }
@@ -62,14 +67,22 @@ func (c *credits) mustTell() bool {
 
 // hasNews reports whether there is something that the peer could be told.
 func (c *credits) hasNews() bool {
-	return c.said != c.taken || c.untold() > 0 && c.left() <= c.window/2
+	return c.said != c.settled() || c.untold() > 0 && c.left() <= c.window/2
 }
 
 // tell returns what the next message says.
 func (c *credits) tell() (credit, taken uint32) {
 	c.told += uint32(max(0, c.untold()))
-	c.said = c.taken
-	return c.told, c.taken
+	c.said = c.settled()
+	return c.told, c.said
+}
+
+// settled is how many of those that were taken the peer may be told of: those before the first whose refusal has not been sent.
+func (c *credits) settled() uint32 {
+	if c.refused.Empty() {
+		return c.taken
+	}
+	return c.refused.Front() - 1
 }
 
 // widen lets a peer that has used up its window send further ahead, as long as there are receives to promise.

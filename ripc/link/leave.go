@@ -33,9 +33,14 @@ func (l *Link) IdleFor(now clock.Time) time.Duration {
 	return now.Sub(l.used)
 }
 
-// giveBack tells the owners of what has not been sent that it will not be.
+// giveBack tells the owners of what has not been sent that it will not be. Refusals are: else what they refuse would pass for
+// delivered.
 func (l *Link) giveBack() {
 	for _, o := range l.waiting.Drain() {
+		if o.refusesSend() {
+			l.waiting.Push(o)
+			continue
+		}
 		o.sent(fmt.Errorf("%w: the link is being left", ErrNotSent))
 	}
 }

@@ -83,6 +83,9 @@ func (o *Outgoing) needsCredit() bool {
 	return o.Head.Type == wire.Send || o.Head.Type == wire.Call || o.Credit
 }
 
+// refusesSend reports whether it is the refusal of a Send. Who calls waits for a refusal anyway.
+func (o *Outgoing) refusesSend() bool { return o.Head.Type == wire.Refusal && o.Credit }
+
 // check finds what is wrong with a message before it is queued. limit is how many bytes the peer takes.
 func (o *Outgoing) check(limit int) error {
 	if o.Owner == nil || o.Head.Type == wire.Word || o.Expiry < 0 {

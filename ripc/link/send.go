@@ -21,6 +21,9 @@ func (l *Link) Send(o *Outgoing) error {
 	if l.IsLeaving() && o.needsCredit() && !o.Credit {
 		return fmt.Errorf("%w: the link is being left", ErrNotSent)
 	}
+	if o.refusesSend() {
+		l.refused.Push(l.taken) // it is the last that came
+	}
 	if o.needsCredit() {
 		l.waiting.Push(o)
 	} else {
@@ -143,6 +146,9 @@ func (l *Link) put(o *Outgoing, slot *Slot) error {
 	}
 	if err := l.fill(o, m); err != nil {
 		return err
+	}
+	if o.refusesSend() {
+		l.refused.Pop()
 	}
 	l.putNews(m, l.limit-o.size())
 	slot.out = o
