@@ -1,7 +1,6 @@
 package ripc
 
 import (
-	"bytes"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -93,9 +92,7 @@ func (i *intruder) link(n *Node, h hello) {
 func (i *intruder) say(m *wire.Message) {
 	i.t.Helper()
 	m.Head.Credit = 16
-	b := make([]byte, m.Overhead())
-	m.Put(b)
-	b = append(b, bytes.Join(m.Items.All(), nil)...)
+	b := m.Append(nil)
 	copy(i.end.Memory.Bytes(), b)
 	_ = i.end.Verbs.Send(patient(i.t), i.end.Pairs[0], i.end.Memory.Span(0, len(b))) // the node may have closed the link
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/ripc/wire"
-	"github.com/weft-fabric/weft/verbs"
 )
 
 // Message is a message that was received, or an answer. It lies where the NIC has put it, until Release: so many messages as are
@@ -155,7 +154,7 @@ func (m *Message) PullInto(ctx context.Context, into ...*Buffer) error {
 	p := &pulling{}
 	p.Number, p.From, p.Until, p.Owner = m.head.Number, m.wire.Loans.All(), m.until, p
 	for _, b := range into {
-		p.Into = append(p.Into, verbs.Span(b.piece().Span))
+		p.Into = append(p.Into, b.piece().Span)
 		b.Retain()
 	}
 	var err error

@@ -1,7 +1,6 @@
 package link
 
 import (
-	"bytes"
 	"errors"
 	"testing"
 	"time"
@@ -63,18 +62,12 @@ func (i *intruder) say(b []byte) {
 	check(i.world.t, i.pair.Flush())
 }
 
-func encode(m *wire.Message) []byte {
-	b := make([]byte, m.Overhead())
-	m.Put(b)
-	return append(b, bytes.Join(m.Items.All(), nil)...)
-}
-
 // Whoever breaks the rules loses its link, and nothing else.
 func TestAPeerThatLiesLosesItsLink(t *testing.T) {
 	lie := func(change func(m *wire.Message)) []byte {
 		m := &wire.Message{Head: wire.Head{Type: wire.Send, From: alice, To: bob, Number: 1, Credit: 2}}
 		change(m)
-		return encode(m)
+		return m.Append(nil)
 	}
 	for name, lies := range map[string][][]byte{
 		"no message at all":       {[]byte("GET / HTTP/1.1\r\n\r\n")},
@@ -113,7 +106,7 @@ func TestAPeerMayNotChatter(t *testing.T) {
 	everywhere(t, func(w *world) {
 		p := w.newProcess(Config{})
 		i, _ := w.intrude(p)
-		word := encode(&wire.Message{Head: wire.Head{Type: wire.Word, Credit: 2}})
+		word := (&wire.Message{Head: wire.Head{Type: wire.Word, Credit: 2}}).Append(nil)
 		for range maxIdleWords + 1 {
 			i.say(word)
 			w.while(time.Millisecond)

@@ -206,7 +206,7 @@ func TestAnAnswerCannotFillWhatItWasNotLent(t *testing.T) {
 			w.until("it was sent", func() bool { return call.sent == 1 })
 			m := &wire.Message{Head: wire.Head{Type: wire.Answer, From: bob, To: alice, Number: 1, Credit: 2}}
 			m.Fills.Add(fill)
-			i.say(encode(m))
+			i.say(m.Append(nil))
 			w.until("the link has ended", func() bool { return len(p.ended) == 1 })
 			if !errors.Is(p.ended[0], ErrPeer) || call.slot != nil {
 				w.t.Errorf("%v", p.ended[0])

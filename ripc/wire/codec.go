@@ -90,6 +90,17 @@ func (m *Message) Put(b []byte) int {
 	return at
 }
 
+// Append appends the whole message to b, items included.
+func (m *Message) Append(b []byte) []byte {
+	at := len(b)
+	b = append(b, make([]byte, m.Overhead())...)
+	m.Put(b[at:])
+	for _, item := range m.Items.All() {
+		b = append(b, item...)
+	}
+	return b
+}
+
 func (m *Message) putHead(b []byte) {
 	h := &m.Head
 	order.PutUint16(b, magic)

@@ -44,23 +44,14 @@ func present() *Message {
 	return m
 }
 
-// encode puts a message together, items included.
-func encode(m *Message) []byte {
-	b := make([]byte, m.Overhead())
-	if n := m.Put(b); n != len(b) {
-		panic("Put and Overhead do not agree")
-	}
-	return append(b, bytes.Join(m.Items.All(), nil)...)
-}
-
 func TestTakeIsTheOppositeOfPut(t *testing.T) {
 	for _, m := range []*Message{full(), answer(), word(), present()} {
-		b := encode(m)
+		b := m.Append(nil)
 		var got Message
 		if err := got.Take(b); err != nil {
 			t.Fatalf("%v: %v", m.Head.Type, err)
 		}
-		if got.Head != m.Head || !bytes.Equal(encode(&got), b) {
+		if got.Head != m.Head || !bytes.Equal(got.Append(nil), b) {
 			t.Errorf("%v came back as %+v", m.Head.Type, got.Head)
 		}
 		if m.Overhead() > MaxOverhead {
@@ -72,7 +63,7 @@ func TestTakeIsTheOppositeOfPut(t *testing.T) {
 // What one wrong byte can do (research: libRIPC's first defect was that it did not look).
 func TestTakeRefuses(t *testing.T) {
 	set := func(m *Message, at int, value byte) []byte {
-		b := encode(m)
+		b := m.Append(nil)
 		b[at] = value
 		return b
 	}
@@ -82,7 +73,7 @@ func TestTakeRefuses(t *testing.T) {
 		says string
 	}{
 		{"nothing", nil, "0 bytes"},
-		{"half a head", encode(full())[:HeadSize-1], "79 bytes"},
+		{"half a head", full().Append(nil)[:HeadSize-1], "79 bytes"},
 		{"another magic", set(full(), 0, 9), "begins with"},
 		{"another version", set(full(), atVersion, 2), "version 2"},
 		{"no type", set(full(), atType, 0), "type 0"},
@@ -106,7 +97,7 @@ func TestTakeRefuses(t *testing.T) {
 		{"a word to somebody", set(word(), atTo, byte(Named)), "a word"},
 		{"a presentation under another name", set(present(), HeadSize+itemSize, 'x'), "whose name"},
 		{"a presentation of a group", set(present(), atFrom, byte(Group)), "from group"},
-		{"one byte more", append(encode(full()), 0), "bytes, but"},
+		{"one byte more", append(full().Append(nil), 0), "bytes, but"},
 	} {
 		var m Message
 		err := m.Take(c.b)
@@ -124,7 +115,7 @@ func TestNoSpanReachesBeyondMemory(t *testing.T) {
 		m := full()
 		m.Loans.Clear()
 		m.Loans.Add(s)
-		if err := new(Message).Take(encode(m)); !errors.Is(err, ErrMalformed) {
+		if err := new(Message).Take(m.Append(nil)); !errors.Is(err, ErrMalformed) {
 			t.Errorf("loan %+v: %v", s, err)
 		}
 	}
@@ -145,18 +136,18 @@ func TestListsEnd(t *testing.T) {
 // Whatever comes in, it is refused, or it is exactly what Put would have made.
 func FuzzTake(f *testing.F) {
 	for _, m := range []*Message{full(), answer(), word(), present()} {
-		f.Add(encode(m))
+		f.Add(m.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m Message
-		if m.Take(b) == nil && !bytes.Equal(encode(&m), b) {
-			t.Errorf("%x came back as %x", b, encode(&m))
+		if m.Take(b) == nil && !bytes.Equal(m.Append(nil), b) {
+			t.Errorf("%x came back as %x", b, m.Append(nil))
 		}
 	})
 }
 
 func TestTakeAllocatesNothing(t *testing.T) {
-	b := encode(full())
+	b := full().Append(nil)
 	var m Message
 	if n := testing.AllocsPerRun(100, func() { _ = m.Take(b) }); n > 0 {
 		t.Errorf("%v allocations", n)
