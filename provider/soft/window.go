@@ -154,3 +154,12 @@ func (w *Window) revoke() verdict {
 	}
 	return verdict(driver.OK)
 }
+
+// isRevoked reports whether a request is a Revoke that has begun, and whose visitor has left.
+func (q *QueuePair) isRevoked(r *driver.Request) bool {
+	if r.Op != driver.OpRevoke {
+		return false
+	}
+	w := q.windows.open[uint32(r.Compare)]
+	return w != nil && w.loan.key.Load() == 0 && q.life.Load().left(q.requester.seen)
+}
