@@ -29,10 +29,11 @@ type PullOwner interface {
 }
 
 const (
-	// readSize is how much is read at a time: more would keep short messages waiting behind it.
-	readSize = 1 << 20
+	// readSize is how much is read at a time: more would keep short messages waiting behind it, and less would not be taken for
+	// much by a NIC that copies.
+	readSize = 4 << 20
 	// maxReads is how many reads of a link are under way at a time.
-	maxReads = 4
+	maxReads = 2
 )
 
 // Pull begins to fetch. Its owner is told the end, unless there is an error.
