@@ -27,6 +27,9 @@ func (i *intruder) Step(c *verbs.Completion) {
 	if c.Tag == 4 {
 		i.status = c.Status
 	}
+	if c.Tag == 1 && c.Status == verbs.OK {
+		_ = i.pair.Receive(i.port.Tag(1), i.memory.Span(1<<15, 1<<15)) // until the other end closes the link
+	}
 }
 
 // intrude makes an intruder that is linked with p.
