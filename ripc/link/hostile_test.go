@@ -124,3 +124,19 @@ func TestAPeerMayNotChatter(t *testing.T) {
 		w.until("the link has ended", func() bool { return len(p.ended) == 1 })
 	})
 }
+
+// Only who was called answers.
+func TestAnAnswerInTheNameOfSomebodyElse(t *testing.T) {
+	everywhere(t, func(w *world) {
+		p := w.newProcess(Config{})
+		i, l := w.intrude(p)
+		call := newLetter(wire.Call)
+		check(w.t, l.Send(&call.Outgoing))
+		w.until("it is sent", func() bool { return call.sent == 1 })
+		i.say(encode(&wire.Message{Head: wire.Head{Type: wire.Answer, From: alice, To: alice, Number: 1, Credit: 2, Taken: 1}}))
+		w.until("the link has ended", func() bool { return len(p.ended) == 1 })
+		if !errors.Is(p.ended[0], ErrPeer) || !errors.Is(call.answerErr, ErrLost) {
+			w.t.Errorf("%v, %v", p.ended[0], call.answerErr)
+		}
+	})
+}
