@@ -19,7 +19,7 @@ type route struct {
 	members []find.Record // of a group
 	until   clock.Time    // when they are looked for anew
 	seeking bool
-	was     bool // it was found before, and has not been given up since
+	was     bool                   // it was found before, and has not been given up since
 	debt    *UndeliveredError      // messages were not delivered, and their senders did not wait to hear so
 	pending fifo.Queue[*operation] // wait for it to be found
 }
