@@ -45,5 +45,6 @@
 // a call tells.
 //
 // A service is one process's at a time. One that was stopped, and superseded meanwhile, receives nothing more when it goes on, not even
-// what lies in its queue: the calls among that are sent to whoever has the service by then.
+// what lies in its queue: the calls among that are sent to whoever has the service by then. What Receive has returned before is the
+// program's affair.
 package ripc
