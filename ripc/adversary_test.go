@@ -1,6 +1,7 @@
 package ripc
 
 import (
+	"context"
 	"errors"
 	"path/filepath"
 	"strings"
@@ -30,7 +31,7 @@ func newIntruder(t *testing.T, ring *keys.Keyring) *intruder {
 	check(t, err)
 	device, err := verbs.Open(inner)
 	check(t, err)
-	end, err := connect.OpenEnd(device, connect.EndConfig{Memory: 1 << 16, Queue: verbs.QueueConfig{ReceiveDepth: 64}})
+	end, err := connect.OpenEnd(device, connect.EndConfig{Memory: 1 << 16, Queue: verbs.QueueConfig{ReceiveDepth: 64, Access: verbs.RemoteWrite}})
 	check(t, err)
 	t.Cleanup(func() {
 		check(t, end.Close())
@@ -350,14 +351,7 @@ func TestWithoutKeysOnlyUnixSocketsAreListenedTo(t *testing.T) {
 
 // An answer that comes twice, or fills what was not lent, ends the link of whoever sends it; the first answer counts.
 func TestAPeerThatAnswersTwice(t *testing.T) {
-	d := newDirectory()
-	n := newNode(t, d, Config{})
-	i := newIntruder(t, nil)
-	h := i.hello()
-	i.link(n, h)
-	until(t, n, "it is linked", linked(n))
-	_, err := d.Claim(patient(t), find.Record{Service: Name("liar"), Name: "liar", Node: processID("", h.salt), At: []string{"unix:@nobody"}})
-	check(t, err)
+	n, i := linkedLiar(t)
 	var done sync.WaitGroup
 	done.Go(func() {
 		m, err := n.Call(patient(t), Name("liar"))
@@ -369,10 +363,63 @@ func TestAPeerThatAnswersTwice(t *testing.T) {
 	})
 	until(t, n, "the call is sent", func() bool { return n.office.hub.Counts().Sent > 0 })
 	for _, text := range []string{"first", "second"} {
-		m := &wire.Message{Head: wire.Head{Type: wire.Answer, From: processID("", h.salt), To: n.ID(), Number: 1, Taken: 1}}
+		m := &wire.Message{Head: wire.Head{Type: wire.Answer, From: Name("liar"), To: n.ID(), Number: 1, Taken: 1}}
 		m.Items.Add([]byte(text))
 		i.say(m)
 	}
 	done.Wait()
 	until(t, n, "it has lost its link", unlinked(n))
+}
+
+// linkedLiar is an intruder that a node takes for the service "liar".
+func linkedLiar(t *testing.T) (*Node, *intruder) {
+	t.Helper()
+	d := newDirectory()
+	n, i := newNode(t, d, Config{}), newIntruder(t, nil)
+	h := i.hello()
+	i.link(n, h)
+	until(t, n, "it is linked", linked(n))
+	_, err := d.Claim(patient(t), find.Record{Service: Name("liar"), Name: "liar", Node: processID("", h.salt), At: []string{"unix:@nobody"}})
+	check(t, err)
+	return n, i
+}
+
+// Who never gives back what it was lent has it taken away, and the sender hears so.
+func TestAPeerThatNeverReleases(t *testing.T) {
+	n, i := linkedLiar(t)
+	b, err := n.Alloc(100)
+	check(t, err)
+	defer b.Release()
+	var done sync.WaitGroup
+	done.Go(func() {
+		err := n.Post(patient(t), Request{To: Name("liar"), Lend: []*Buffer{b}, Expiry: time.Millisecond})
+		if !errors.Is(err, ErrExpired) {
+			t.Errorf("the sender hears %v", err)
+		}
+	})
+	until(t, n, "it is sent", func() bool { return n.office.hub.Counts().Sent > 0 })
+	i.say(&wire.Message{Head: wire.Head{Type: wire.Word, Taken: 1}})
+	done.Wait()
+}
+
+// Who takes no messages makes its own senders wait, as long as they like, and nobody else.
+func TestAPeerThatNeverReads(t *testing.T) {
+	n, _ := linkedLiar(t)
+	echo(t, n, "echo")
+	ctx, cancel := context.WithCancel(context.Background())
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() { _ = n.Send(ctx, Name("liar")) })
+	}
+	until(t, n, "its credit is used up", func() bool { return n.office.hub.Counts().Sent >= 16 })
+	for range 100 {
+		ask(t, n, "echo", "others are served")
+	}
+	cancel()
+	all.Wait()
+	check(t, n.on(func() {
+		if sent := n.office.hub.Counts().Sent; sent > 16+2*(100+100) {
+			t.Errorf("%d messages were sent", sent)
+		}
+	}))
 }

@@ -29,10 +29,22 @@
 // message. At the receiver they lie where the NIC has put them, until [Message.Release]. What is pulled or returned is not copied
 // by this package at all.
 //
+// # Who is let in
+//
+// Without Config.Keys, processes of the same user, over Unix sockets: the kernel says whose they are. With it, members of the same
+// cluster: their certificates say who they are, and which services and groups they may have. Others can neither register such a name
+// nor send in it, and a record that leads to them is not believed (ErrForbidden). The ID of a process follows from whose it is, so that
+// nobody can take the place of another one. A peer that breaks a rule loses its link, and nothing else.
+//
 // # What is promised
 //
 // A message is delivered at most once, and messages from one process to another that need no retry arrive in the order in which they
 // were sent. A sender waits while the receiver is slow. When a process ends, whoever waits for it hears so: a message that was
 // surely not delivered is sent again, to wherever the service is by then; one of which nobody knows is an error (ErrLost),
-// unless it is marked Idempotent.
+// unless it is marked Idempotent. Delivered is what lies in the queue of its service: whether that still looks at it, only the answer to
+// a call tells.
+//
+// A service is one process's at a time. One that was stopped, and superseded meanwhile, receives nothing more when it goes on, not even
+// what lies in its queue: the calls among that are sent to whoever has the service by then. What Receive has returned before is the
+// program's affair.
 package ripc

@@ -93,3 +93,22 @@ func TestWhatHasArrivedAtASupersededServiceIsNotReceived(t *testing.T) {
 	check(t, s.Close())
 	check(t, next.Close())
 }
+
+// Who was superseded may be stopped, and not say so. What the resolver hears is enough.
+func TestWhatTheResolverHearsMovesTheTraffic(t *testing.T) {
+	d := newDirectory()
+	a, b, c := newNode(t, d, Config{}), newNode(t, d, Config{}), newNode(t, d, Config{})
+	old := echo(t, b, "kv")
+	ask(t, a, "kv", "before")
+	d.mu.Lock()
+	delete(d.holds, old.ID()) // it does not hear of it
+	d.mu.Unlock()
+	next, err := c.Register(patient(t), "kv")
+	check(t, err)
+	d.Tell(find.Change{What: find.Moved, Record: next.claim.Record()})
+	check(t, a.Send(patient(t), next.ID(), []byte("after")))
+	if got := texts(t, next, 1); got != "after" {
+		t.Errorf("received %q", got)
+	}
+	check(t, next.Close())
+}

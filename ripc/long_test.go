@@ -141,3 +141,33 @@ func BenchmarkCall(b *testing.B) {
 		m.Release()
 	}
 }
+
+// A long message whose receiver ends before it has read it is not delivered, as far as anybody knows; one that may be sent twice
+// goes to whoever has the service next.
+func TestALongMessageToAProcessThatEnds(t *testing.T) {
+	d := newDirectory()
+	a, b, c := newNode(t, d, Config{}), newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "kv")
+	check(t, err)
+	lent, err := a.Alloc(100)
+	check(t, err)
+	defer lent.Release()
+	var done sync.WaitGroup
+	for _, idempotent := range []bool{false, true} {
+		done.Go(func() {
+			err := a.Post(patient(t), Request{To: s.ID(), Lend: []*Buffer{lent}, Idempotent: idempotent})
+			if idempotent && err != nil || !idempotent && !errors.Is(err, ErrLost) {
+				t.Errorf("idempotent %v: %v", idempotent, err)
+			}
+		})
+	}
+	until(t, b, "both have arrived", func() bool { return s.arrived.Len() == 2 })
+	check(t, b.Close())
+	next, err := c.Register(patient(t), "kv")
+	check(t, err)
+	m, err := next.Receive(patient(t))
+	check(t, err)
+	m.Release()
+	done.Wait()
+	check(t, next.Close())
+}

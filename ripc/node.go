@@ -118,6 +118,9 @@ func (n *Node) open() (err error) {
 	}
 	if n.config.Resolver != nil {
 		n.cache = find.NewCache(find.CacheConfig{}, n.config.Resolver)
+		n.config.Resolver.Watch(func(c find.Change) {
+			_ = n.on(func() { n.office.heard(&c.Record) }) // after Close nobody sends
+		})
 	}
 	n.runs.Go(n.runIdle)
 	return n.listen()

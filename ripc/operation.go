@@ -39,6 +39,8 @@ type operation struct {
 	tries        int
 	isSent       bool
 	isBack       bool
+	sentErr      error      // why it was not delivered, while what it lends is not back
+	backErr      error      // why what it lends was not given back
 	parts        int        // of a message to a group: not sent yet
 	reached      bool       // one was sent
 	partErr      error      // why one was not
@@ -59,7 +61,7 @@ func (n *Node) newOperation(kind wire.Type, from *Service, r *Request) *operatio
 	if from != nil && from.id.Kind() != wire.Group {
 		o.Head.From = from.id
 	}
-	o.Owner, o.Expiry, o.Confirm = o, r.Expiry, kind == wire.Send && r.Idempotent
+	o.Owner, o.Expiry, o.Confirm = o, r.Expiry, kind == wire.Send && (r.Idempotent || len(r.Lend) > 0) // who waits hears what became of it
 	o.Items = o.room[:0]
 	for _, item := range r.Items {
 		o.Items = append(o.Items, n.pool.piece(item))
@@ -131,6 +133,10 @@ func (o *operation) abandon() {
 
 // Sent implements link.Owner.
 func (o *operation) Sent(_ *link.Outgoing, err error) {
+	if err != nil && o.lends() && o.IsPosted() && !o.isBack {
+		o.sentErr = err // nothing of it may be under way when it is sent again
+		return
+	}
 	if err != nil {
 		o.failed(err)
 		return
@@ -138,6 +144,8 @@ func (o *operation) Sent(_ *link.Outgoing, err error) {
 	o.isSent = true
 	o.complete()
 }
+
+func (o *operation) lends() bool { return len(o.Loans)+len(o.Returns) > 0 }
 
 // Answered implements link.Owner.
 func (o *operation) Answered(_ *link.Outgoing, s *link.Slot, err error) {
@@ -150,19 +158,26 @@ func (o *operation) Answered(_ *link.Outgoing, s *link.Slot, err error) {
 }
 
 // Returned implements link.Owner.
-func (o *operation) Returned(*link.Outgoing, error) {
-	o.isBack = true
-	if o.abandoned {
+func (o *operation) Returned(_ *link.Outgoing, err error) {
+	o.isBack, o.backErr = true, err
+	switch {
+	case o.abandoned:
 		o.finish(errAbandoned)
-		return
+	case o.sentErr != nil:
+		o.failed(o.sentErr)
+	default:
+		o.complete()
 	}
-	o.complete()
 }
 
 // complete ends the operation when everything has come that belongs to it.
 func (o *operation) complete() {
-	isCall, lends := o.Head.Type == wire.Call, len(o.Loans)+len(o.Returns) > 0
-	if !o.isSent || isCall && o.slot == nil || lends && !o.isBack || o.done.IsSet() {
+	isCall := o.Head.Type == wire.Call
+	if !o.isSent || isCall && o.slot == nil || o.lends() && !o.isBack || o.done.IsSet() {
+		return
+	}
+	if !isCall && o.backErr != nil { // who has answered a call has had what it needs
+		o.failed(o.backErr)
 		return
 	}
 	if code, refused := o.refusal(); refused {
@@ -204,7 +219,7 @@ func (o *operation) failed(err error) {
 		return
 	}
 	mayRepeat := o.Head.Type != wire.Answer && o.whole == nil && (o.isIdempotent || errors.Is(err, link.ErrNotSent))
-	if !mayRepeat || errors.Is(err, link.ErrTooLarge) {
+	if !mayRepeat || errors.Is(err, link.ErrTooLarge) || errors.Is(err, link.ErrExpired) {
 		o.finish(err)
 		return
 	}
@@ -244,7 +259,7 @@ func (o *operation) tryAgain(why error) {
 // anew begins once more, when whoever has told the end before has finished with it.
 func (o *operation) anew() {
 	o.Outgoing.Reset()
-	o.link, o.isSent, o.isBack = nil, false, false
+	o.link, o.isSent, o.isBack, o.sentErr, o.backErr = nil, false, false, nil, nil
 	o.office.begin(o)
 }
 

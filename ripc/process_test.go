@@ -434,7 +434,8 @@ func TestAStoppedProcessThatIsContinuedGetsNothing(t *testing.T) {
 			if line := first.until("ended"); line != "ended true" {
 				t.Errorf("it says %q", line)
 			}
-			if late := first.said()[before:]; len(late) > 1 {
+			// One message may have been received, by its only receiver, and not yet been told of when it was stopped.
+			if late := first.said()[before:]; len(late) > 2 {
 				t.Errorf("it has handled %q after another process had the service", late)
 			}
 			tr.more(t, 50)

@@ -130,10 +130,11 @@ func newNode(t testing.TB, d *directory, config Config) *Node {
 	return n
 }
 
-// patient is a context for what should not take long.
-func patient(t testing.TB) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
-	t.Cleanup(cancel)
+// patient is a context for what should not take long. It does not end with the test: a service may still wait for its answer to be
+// sent when the caller has it.
+func patient(testing.TB) context.Context {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	time.AfterFunc(20*time.Second, func() { cancel(context.DeadlineExceeded) })
 	return ctx
 }
 

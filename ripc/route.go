@@ -135,6 +135,19 @@ func (r *route) found(records []find.Record, err error) {
 	}
 }
 
+// heard is told by the resolver of a service that has changed. What is sent from now on goes to its new process: the old one may
+// be stopped, and refuse nothing.
+func (f *office) heard(now *find.Record) {
+	r := f.routes[now.Service]
+	switch {
+	case r == nil:
+	case now.Service.Kind() == wire.Group:
+		r.until = 0
+	case now.Epoch > r.record.Epoch:
+		r.forget()
+	}
+}
+
 // absent hears that nobody has the service. One that was there before may be on its way to another process.
 func (r *route) absent(o *operation, err error) {
 	if !errors.Is(err, find.ErrNotFound) || !r.was {

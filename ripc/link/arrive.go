@@ -104,6 +104,10 @@ func (l *Link) takeAnswer(m *wire.Message, s *Slot) bool {
 		l.violated("an answer to message %d, which is no call, or was answered", m.Head.Number)
 		return false
 	}
+	if m.Head.Type == wire.Answer && m.Head.From != o.Head.To {
+		l.violated("an answer from %v to a message to %v", m.Head.From, o.Head.To)
+		return false
+	}
 	for _, f := range m.Fills.All() {
 		if int(f.Return) >= len(o.Returns) || f.Length > uint64(o.Returns[f.Return].Span.Length) {
 			l.violated("an answer that fills %d bytes of return %d, which it was not lent", f.Length, f.Return)

@@ -26,6 +26,9 @@ func (i *intruder) Step(c *verbs.Completion) {
 	if c.Tag == 4 {
 		i.status = c.Status
 	}
+	if c.Tag == 1 && c.Status == verbs.OK {
+		_ = i.pair.Receive(i.port.Tag(1), i.memory.Span(1<<15, 1<<15)) // until the other end closes the link
+	}
 }
 
 // intrude makes an intruder that is linked with p.
@@ -112,5 +115,21 @@ func TestAPeerMayNotChatter(t *testing.T) {
 			w.while(time.Millisecond)
 		}
 		w.until("the link has ended", func() bool { return len(p.ended) == 1 })
+	})
+}
+
+// Only who was called answers.
+func TestAnAnswerInTheNameOfSomebodyElse(t *testing.T) {
+	everywhere(t, func(w *world) {
+		p := w.newProcess(Config{})
+		i, l := w.intrude(p)
+		call := newLetter(wire.Call)
+		check(w.t, l.Send(&call.Outgoing))
+		w.until("it is sent", func() bool { return call.sent == 1 })
+		i.say(encode(&wire.Message{Head: wire.Head{Type: wire.Answer, From: alice, To: alice, Number: 1, Credit: 2, Taken: 1}}))
+		w.until("the link has ended", func() bool { return len(p.ended) == 1 })
+		if !errors.Is(p.ended[0], ErrPeer) || !errors.Is(call.answerErr, ErrLost) {
+			w.t.Errorf("%v, %v", p.ended[0], call.answerErr)
+		}
 	})
 }

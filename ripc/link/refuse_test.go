@@ -14,7 +14,9 @@ func (p *process) refuseAll() {
 		no := newLetter(wire.Refusal)
 		no.Credit = true
 		no.Head = wire.Head{Type: wire.Refusal, Code: wire.NotHere, From: bob, To: alice, Number: got.head.Number}
-		check(p.world.t, got.link.Send(&no.Outgoing))
+		if err := got.link.Send(&no.Outgoing); !errors.Is(err, ErrNotSent) {
+			check(p.world.t, err)
+		}
 		got.slot.Release()
 	}
 }
@@ -51,4 +53,22 @@ func TestARefusalThatWaitsIsHeardBeforeTheMessagePassesForDelivered(t *testing.T
 			})
 		})
 	}
+}
+
+// A peer that sends to nobody, and lets nothing come back, does not fill the other's memory with refusals.
+func TestAPeerThatTakesNoRefusalsLosesItsLink(t *testing.T) {
+	everywhere(t, func(w *world) {
+		p := w.newProcess(Config{})
+		p.refuseAll()
+		i, l := w.intrude(p) // lets two messages come
+		m := &wire.Message{Head: wire.Head{Type: wire.Send, From: alice, To: bob, Credit: 2}}
+		for m.Head.Number = 1; len(p.ended) == 0 && m.Head.Number < 2*maxRefusals; m.Head.Number++ {
+			i.say(encode(m))
+			w.until("it has arrived", func() bool { return len(p.arrived) == int(m.Head.Number) || len(p.ended) > 0 })
+			w.until("it may send more", func() bool { return l.left() > 0 || len(p.ended) > 0 })
+		}
+		if len(p.ended) != 1 || !errors.Is(p.ended[0], ErrPeer) {
+			w.t.Errorf("%d refusals wait, and the link has ended with %v", l.refused.Len(), p.ended)
+		}
+	})
 }

@@ -21,6 +21,10 @@ func (l *Link) Send(o *Outgoing) error {
 	if l.IsLeaving() && o.needsCredit() && !o.Credit {
 		return fmt.Errorf("%w: the link is being left", ErrNotSent)
 	}
+	if o.Head.Type == wire.Refusal && l.urgent.Len()+l.refused.Len() >= maxRefusals {
+		l.violated("%d messages that were refused, and no room for the refusals", maxRefusals)
+		return fmt.Errorf("%w: the link is %w", ErrNotSent, ErrClosed)
+	}
 	if o.refusesSend() {
 		l.refused.Push(l.taken) // it is the last that came
 	}
@@ -32,6 +36,9 @@ func (l *Link) Send(o *Outgoing) error {
 	l.pump()
 	return nil
 }
+
+// maxRefusals is how many a peer can have wait that sends to nobody, and does not take what it is told.
+const maxRefusals = 1024
 
 // limitNow is the limit, or our own as long as the peer's is not known.
 func (l *Link) limitNow() int {
