@@ -15,7 +15,9 @@ BUILD   := $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 # The race detector costs several times the time, so it runs where goroutines meet.
 # GORACE: a process that it watches sleeps for a second before it exits, and the tests start thousands.
 GORACE  ?= atexit_sleep_ms=50
-RACE    := $(patsubst %,./%/...,$(wildcard agent connect internal loop provider rdmc/muster resp ripc verbs web))
+# All of it but the directory's: etcd takes minutes to be built for the race detector.
+RACE    := $(patsubst %,./%/...,$(wildcard agent connect internal keys loop provider rdmc/muster resp ripc/link ripc/stream verbs web)) \
+	./ripc ./ripc/find ./ripc/find/host ./ripc/find/lan ./ripc/find/static
 TIMEOUT ?= 10m
 FUZZ    ?= 30s
 
@@ -25,7 +27,7 @@ ROCE         := qemu-system-x86 busybox-static kmod xz-utils iproute2 \
 ROCE_TIMEOUT ?= 15m
 
 .DEFAULT_GOAL := build
-.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-multicast bench-waiting bench-paper results report bench-roce clean help
+.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-multicast bench-waiting bench-paper bench-ripc results report bench-roce clean help
 
 build: ## build bin/weft, which needs only the C library
 	@scripts/need gcc gcc libc6-dev || echo "make: without a C compiler $(BIN) cannot load RDMA" >&2
@@ -84,6 +86,13 @@ bench-waiting: build ## measure what polling, sleeping and NICs that relay cost,
 
 bench-paper: build ## repeat the RDMC paper's experiments in the simulator, and record it (a minute)
 	$(BIN) sim paper all --out bench/results/paper.json
+
+# gRPC, NATS and ZeroMQ are in a module of their own, which only this needs.
+bench-ripc: ## measure messages between services beside UCX, sockets, gRPC, NATS and ZeroMQ, and record it (a quarter of an hour, a quiet machine)
+	@scripts/need ucx_perftest ucx-utils || true # who is missing is a row that failed
+	@scripts/need --all libzmq3-dev pkg-config gcc libc6-dev
+	cd bench/ripc/peers && CGO_ENABLED=1 $(GO) build -buildvcs=false -o ../../../bin/ripc-peers .
+	$(GO) run -buildvcs=false ./bench/ripc -version '$(VERSION)' -peers bin/ripc-peers -out bench/results/ripc.json
 
 results: ## measure everything for docs/results.md, and write it anew (more than an hour, a quiet machine, root)
 	-$(MAKE) --no-print-directory bench-paper

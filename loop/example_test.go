@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"log"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft/loop"
@@ -185,4 +187,58 @@ func Example_blocking() {
 	_, err = b.FetchAdd(ctx, user.pair, loop.Word{Memory: user.memory}, owner.memory.Remote(0, 8), 1)
 	fmt.Println(err) // nobody granted it
 	// Output: FetchAdd on queue pair 1: RemoteInvalid: refused by the target
+}
+
+// reader is a machine with many readers: each reads through the same queue pair, and has its own place in the memory.
+type reader struct {
+	port   loop.Port
+	pair   *verbs.QueuePair
+	memory *verbs.Memory
+	ended  [4]loop.Event
+}
+
+func (r *reader) Step(c *verbs.Completion) { r.ended[c.Tag].Set() }
+
+// read fetches a word for reader i, and returns when it is there. Any goroutine may call it.
+func (r *reader) read(shared *loop.Shared, i int, from verbs.RemoteSpan) uint64 {
+	check(shared.Do(func() {
+		r.ended[i].Reset()
+		check(r.pair.Read(r.port.Tag(uint64(i)), r.memory.Span(8*i, 8), from, 0))
+	}))
+	check(shared.Await(context.Background(), &r.ended[i]))
+	return r.memory.Load64(8 * i)
+}
+
+// Many goroutines on one loop, which has none of its own: whoever waits for an answer runs it.
+func ExampleShared() {
+	owner, user := newPlayer(newSoft(), 0, true), newPlayer(newSoft(), 0, true)
+	defer owner.close()
+	defer user.close()
+	words, err := owner.domain.Alloc(32, verbs.RemoteRead)
+	check(err)
+	defer func() { check(words.Close()) }()
+	ownerVerbs, err := loop.NewBlocking(owner.loop)
+	check(err)
+	check(ownerVerbs.SetAccess(context.Background(), owner.pair, verbs.RemoteRead))
+	check(owner.pair.Connect(owner.port.Tag(tagConnect), user.pair.Address()))
+	userVerbs, err := loop.NewBlocking(user.loop)
+	check(err)
+	check(userVerbs.Connect(context.Background(), user.pair, owner.pair.Address()))
+
+	r := &reader{pair: user.pair, memory: user.memory}
+	r.port, err = user.loop.Add(r)
+	check(err)
+
+	shared, err := loop.NewShared(user.loop)
+	check(err)
+	var all sync.WaitGroup
+	var sum atomic.Uint64
+	for i := range r.ended {
+		words.Store64(8*i, uint64(i+1))
+		all.Go(func() { sum.Add(r.read(shared, i, words.Remote(8*i, 8))) })
+	}
+	all.Wait()
+	check(shared.Close())
+	fmt.Println("sum:", sum.Load())
+	// Output: sum: 10
 }

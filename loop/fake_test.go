@@ -1,6 +1,7 @@
 package loop
 
 import (
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -23,6 +24,8 @@ type fakeQueue struct {
 	device *fakeDevice
 	ready  []verbs.Completion
 	woken  atomic.Bool
+	calls  chan struct{} // holds one
+	broken error         // what WaitShared ends with
 	waits  []wait
 	onWait func()
 }
@@ -43,7 +46,7 @@ func (d *fakeDevice) NewDomain() (driver.Domain, error) {
 	return fakeDomain{}, nil
 }
 func (d *fakeDevice) NewCompletionQueue(int) (driver.CompletionQueue, error) {
-	d.queue = &fakeQueue{device: d}
+	d.queue = &fakeQueue{device: d, calls: make(chan struct{}, 1)}
 	return d.queue, nil
 }
 
@@ -53,7 +56,13 @@ func (q *fakeQueue) Poll(into []verbs.Completion) (int, error) {
 	q.ready = q.ready[n:]
 	return n, nil
 }
-func (q *fakeQueue) Wake() { q.woken.Store(true) }
+func (q *fakeQueue) Wake() {
+	q.woken.Store(true)
+	select {
+	case q.calls <- struct{}{}:
+	default:
+	}
+}
 func (q *fakeQueue) Wait(until clock.Time, spin time.Duration) error {
 	q.waits = append(q.waits, wait{until, spin})
 	if q.onWait != nil {
@@ -63,6 +72,18 @@ func (q *fakeQueue) Wait(until clock.Time, spin time.Duration) error {
 		q.device.now = max(q.device.now, until)
 	}
 	return nil
+}
+
+// WaitShared blocks until Wake if there is no deadline. Everything but the calls is guarded by the lock.
+func (q *fakeQueue) WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error {
+	if len(q.ready) > 0 || until != clock.Never {
+		return q.Wait(until, spin)
+	}
+	q.waits = append(q.waits, wait{until, spin})
+	lock.Unlock()
+	<-q.calls
+	lock.Lock()
+	return q.broken
 }
 
 type fakeDomain struct{}

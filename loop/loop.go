@@ -79,7 +79,8 @@ type Loop struct {
 
 	busy     atomic.Bool // somebody runs the loop
 	isClosed atomic.Bool
-	driven   bool // a simulator calls Turn
+	shared   atomic.Bool // there is a Shared
+	driven   bool        // a simulator calls Turn
 
 	batch    []verbs.Completion // taken from the queue; grows to Config.Batch
 	fired    verbs.Completion   // the timer that is being stepped with
@@ -137,14 +138,22 @@ func (l *Loop) Add(m Machine) (Port, error) {
 // Turn does what there is to do, without waiting, and says how many completions, timers and handed-over functions that
 // were. It fails with ErrBusy if the loop is being run already.
 func (l *Loop) Turn() (int, error) {
-	if err := l.acquire("turn"); err != nil {
+	if err := l.seize("turn"); err != nil {
 		return 0, err
 	}
 	defer l.release()
 	return l.turn()
 }
 
+// acquire takes the loop, unless goroutines share it.
 func (l *Loop) acquire(what string) error {
+	if l.shared.Load() {
+		return fmt.Errorf("%s: goroutines share the loop: %w", what, ErrBusy)
+	}
+	return l.seize(what)
+}
+
+func (l *Loop) seize(what string) error {
 	if l.isClosed.Load() {
 		return fmt.Errorf("%s: %w", what, ErrClosed)
 	}
@@ -227,14 +236,17 @@ func (l *Loop) Next() clock.Time {
 func (l *Loop) Scans() bool { return l.machines.scanning > 0 }
 
 // Do has f run on the loop, during its next turn. It may be called from any goroutine, and does not wait for f. It fails
-// with ErrFull if the mailbox is full, or Close is just emptying it, ErrClosed after that, and with Err if the loop's
-// goroutine has failed.
+// with ErrFull if the mailbox is full, or Close is just emptying it, ErrClosed after that, with Err if the loop's goroutine
+// has failed, and with ErrBusy on a loop that goroutines share: Shared has a Do of its own.
 func (l *Loop) Do(f func()) error {
 	if f == nil {
 		return fmt.Errorf("do: the function is nil: %w", ErrArgument)
 	}
 	if l.isClosed.Load() {
 		return fmt.Errorf("do: %w", ErrClosed)
+	}
+	if l.shared.Load() {
+		return fmt.Errorf("do: goroutines share the loop: %w", ErrBusy)
 	}
 	if err := l.Err(); err != nil {
 		return fmt.Errorf("do: %w", err)

@@ -83,11 +83,16 @@ func (l *Loop) wait() error {
 		runtime.Gosched()
 		return nil
 	}
+	return l.queue.WaitUntil(l.Next(), l.spin())
+}
+
+// spin is how long to spin now before sleeping.
+func (l *Loop) spin() time.Duration {
 	spin := l.config.Waiting.duration()
 	if spin < math.MaxInt64 {
 		spin = max(0, l.hope.limit(spin)-l.now.Sub(l.active))
 	}
-	return l.queue.WaitUntil(l.Next(), spin)
+	return spin
 }
 
 // Start runs the loop in a goroutine of its own until Close. It fails with ErrBusy if the loop is being run already, and
@@ -144,16 +149,19 @@ func (l *Loop) Close() error {
 	return l.Err()
 }
 
-// turnName is the name of the function that insideTurn looks for.
-var turnName = runtime.FuncForPC(reflect.ValueOf((*Loop).turn).Pointer()).Name()
+// turnName and callName are the names of the functions that insideTurn looks for.
+var (
+	turnName = runtime.FuncForPC(reflect.ValueOf((*Loop).turn).Pointer()).Name()
+	callName = runtime.FuncForPC(reflect.ValueOf((*Shared).call).Pointer()).Name()
+)
 
-// insideTurn reports whether the calling goroutine is in the middle of a loop's turn.
+// insideTurn reports whether the calling goroutine is in the middle of a loop's turn, or of a function that Shared.Do runs.
 func insideTurn() bool {
 	callers := make([]uintptr, 256)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
 	for {
 		frame, more := frames.Next()
-		if frame.Function == turnName {
+		if frame.Function == turnName || frame.Function == callName {
 			return true
 		}
 		if !more {

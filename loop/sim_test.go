@@ -2,6 +2,7 @@ package loop_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -53,6 +54,64 @@ func TestABlockingCallGivesTheLoopBack(t *testing.T) {
 	port.After(time.Millisecond, 1)
 	check(fabric.RunUntil(func() bool { return m.ticks == 1 }, fabric.Now().Add(time.Minute)))
 }
+
+// In a simulation Await lets virtual time pass, and between the calls the simulator steps the loop.
+func TestASharedLoopInASimulation(t *testing.T) {
+	fabric, p := newSimulated(t)
+	shared, err := loop.NewShared(p.loop)
+	check(err)
+	var port loop.Port
+	m := &bell{}
+	check(shared.Do(func() {
+		port, err = p.loop.Add(m)
+		port.After(time.Second, 1)
+	}))
+	check(err)
+	check(shared.Await(context.Background(), &m.event))
+	if got := fabric.Now(); got != clock.Time(time.Second) {
+		t.Errorf("the timer came at %v", got)
+	}
+	check(shared.Do(func() { m.event.Reset(); port.After(time.Second, 1) }))
+	check(fabric.RunUntil(m.event.IsSet, fabric.Now().Add(time.Minute)))
+	if got := fabric.Now(); got != clock.Time(2*time.Second) {
+		t.Errorf("the second timer came at %v", got)
+	}
+	check(shared.Close())
+}
+
+// What is refused elsewhere is refused in a simulation, and so is what would need a second goroutine.
+func TestASharedLoopInASimulationRefuses(t *testing.T) {
+	_, p := newSimulated(t)
+	shared, err := loop.NewShared(p.loop)
+	check(err)
+	ended, cancel := context.WithCancel(context.Background())
+	cancel()
+	var e loop.Event
+	if err := shared.Await(ended, &e); !errors.Is(err, context.Canceled) {
+		t.Errorf("await with a context that has ended: %v", err)
+	}
+	refused := map[string]error{"Run": p.loop.Run(context.Background()), "Loop.Do": p.loop.Do(func() {})}
+	check(shared.Do(func() {
+		refused["Do"], refused["Await"] = shared.Do(func() {}), shared.Await(context.Background(), &e)
+		refused["Close"] = shared.Close()
+	}))
+	for what, err := range refused {
+		if !errors.Is(err, loop.ErrBusy) {
+			t.Errorf("%s: %v, want ErrBusy", what, err)
+		}
+	}
+	check(shared.Close())
+	check(shared.Close())
+	if err := shared.Do(func() {}); !errors.Is(err, loop.ErrClosed) {
+		t.Errorf("do after close: %v", err)
+	}
+	check(p.loop.Do(func() {}))
+}
+
+// bell is a machine that sets an event.
+type bell struct{ event loop.Event }
+
+func (b *bell) Step(*verbs.Completion) { b.event.Set() }
 
 // A loop that always hands itself more to do does not stop virtual time.
 func TestTimePassesForABusyLoop(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 	"unsafe"
@@ -13,13 +14,15 @@ import (
 )
 
 // CompletionQueue is where ends are reported (InfiniBand: CQ). It and its queue pairs are used by one goroutine at a
-// time; only Wake may be called from any.
+// time; only Wake may be called from any. Goroutines that take turns by a lock wait with WaitShared, which lets the others
+// go on meanwhile.
 //
 // It cannot overflow: every queue pair reserves its room when it is made, or is refused.
 type CompletionQueue struct {
 	device *Device
 	driver driver.CompletionQueue
-	waiter driver.Waiter // nil if the provider cannot wait
+	waiter driver.Waiter       // nil if the provider cannot wait
+	sharer driver.SharedWaiter // the same; nil if it cannot wait for goroutines that share the queue
 
 	depth    int
 	reserved int // of depth
@@ -50,6 +53,7 @@ type memoryChange struct {
 func newCompletionQueue(d *Device, inner driver.CompletionQueue, depth int) *CompletionQueue {
 	c := &CompletionQueue{device: d, driver: inner, depth: depth}
 	c.waiter, _ = inner.(driver.Waiter)
+	c.sharer, _ = inner.(driver.SharedWaiter)
 	return c
 }
 
@@ -272,6 +276,28 @@ func (c *CompletionQueue) WaitUntil(until clock.Time, spin time.Duration) error 
 	}
 	return c.waiter.Wait(until, spin)
 }
+
+// WaitShared is WaitUntil for one of several goroutines that share the queue by a lock, which the caller holds. It is
+// released while the queue is looked at or slept on, so that the others can post and poll meanwhile, and held again at the
+// end. Only one may wait at a time. Who posts must poll too: it may be that nobody else learns of what ended at once. It
+// fails with ErrNotSupported where CanShare says no, and else as WaitUntil does.
+func (c *CompletionQueue) WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error {
+	switch {
+	case lock == nil:
+		return fail(c, ErrArgument, "wait: the lock is nil")
+	case c.isClosed:
+		return fail(c, ErrClosed, "wait")
+	case c.sharer == nil:
+		return fail(c, ErrNotSupported, "wait while others use it")
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	return c.sharer.WaitShared(lock, until, spin)
+}
+
+// CanShare reports whether the device offers WaitShared.
+func (c *CompletionQueue) CanShare() bool { return c.sharer != nil }
 
 // Wake ends the Wait that is under way, or the next one. Any goroutine may call it.
 func (c *CompletionQueue) Wake() {

@@ -14,12 +14,13 @@ var (
 	ErrArgument = driver.ErrArgument // something is missing, malformed or out of range
 	ErrLimit    = driver.ErrLimit    // the device cannot do so much, or has no more to give
 
-	ErrInUse        = errors.New("still in use")
-	ErrQueueFull    = errors.New("queue full")
-	ErrState        = errors.New("wrong state")
-	ErrBounds       = errors.New("out of bounds")
-	ErrForeign      = errors.New("belongs to another device or domain")
-	ErrNotSupported = errors.New("not supported by this device")
+	ErrNotSupported = driver.ErrNotSupported // the device cannot do that at all
+
+	ErrInUse     = errors.New("still in use")
+	ErrQueueFull = errors.New("queue full")
+	ErrState     = errors.New("wrong state")
+	ErrBounds    = errors.New("out of bounds")
+	ErrForeign   = errors.New("belongs to another device or domain")
 	// ErrProvider means that the provider broke its contract: a defect, never the program's fault.
 	ErrProvider = errors.New("provider broke the driver contract")
 )

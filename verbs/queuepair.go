@@ -1,6 +1,7 @@
 package verbs
 
 import (
+	"errors"
 	"fmt"
 	"time"
 	"unsafe"
@@ -57,6 +58,7 @@ type QueuePair struct {
 	pool                     *SharedReceives
 	config                   QueueConfig
 	controls                 [ControlRoom]control
+	windows                  []*Window // open
 }
 
 // phase is what package verbs must know of the state: which calls it lets through. The provider knows the rest.
@@ -236,13 +238,18 @@ func (q *QueuePair) SetAccess(tag Tag, access Access) error {
 
 // Reset takes the queue pair from any state back to New. What is outstanding completes as Flushed first, then Reset
 // itself as OpReset; staged requests are handed to the NIC before. The access that
-// SetAccess gave last stays: what was revoked stays revoked. To connect again both ends must be reset, and their new
-// addresses exchanged.
+// SetAccess gave last stays: what was revoked stays revoked. Its windows are closed. To connect again both ends must be
+// reset, and their new addresses exchanged.
 func (q *QueuePair) Reset(tag Tag) error {
 	if err := q.Flush(); err != nil {
 		return err
 	}
-	err := q.startControl(OpReset, tag, q.driver.Reset)
+	err := q.startControl(OpReset, tag, func(token Tag) error {
+		if err := q.closeWindows(); err != nil {
+			return err
+		}
+		return q.driver.Reset(token)
+	})
 	if err == nil {
 		q.phase = phaseResetting
 	}
@@ -295,12 +302,13 @@ func (q *QueuePair) settleReset() error {
 	return nil
 }
 
-// Close frees the queue pair in whatever state it is. What is staged or outstanding is dropped without completions; the
-// peer's end goes to Error. A second Close does nothing.
+// Close frees the queue pair in whatever state it is, and its windows. What is staged or outstanding is dropped without
+// completions; the peer's end goes to Error. A second Close does nothing.
 func (q *QueuePair) Close() error {
 	if q.phase == phaseClosed {
 		return nil
 	}
+	failed := q.closeWindows()
 	q.phase = phaseClosed
 	q.stagedRequests, q.stagedReceives = nil, nil
 	q.queue.dismiss(q.slot, q.config.room())
@@ -308,5 +316,5 @@ func (q *QueuePair) Close() error {
 		q.pool.users--
 	}
 	defer q.domain.released(&q.domain.pairs)
-	return q.driver.Close()
+	return errors.Join(failed, q.driver.Close())
 }

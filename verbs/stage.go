@@ -67,6 +67,9 @@ func (q *QueuePair) Stage(r *Request) error {
 	if r == nil {
 		return fail(q, ErrArgument, "stage: the request is nil")
 	}
+	if r.Op.IsLocal() {
+		return fail(q, ErrArgument, "stage: %v is made by a Window", r.Op)
+	}
 	draft := q.draft(r.Op, r.Flags, r.Span)
 	draft.Imm, draft.Remote, draft.Compare, draft.Swap, draft.After = r.Imm, r.Remote, r.Compare, r.Swap, r.After
 	if len(r.More) > 0 {
@@ -144,6 +147,8 @@ func (q *QueuePair) check(r *Request) error {
 		return fail(q, ErrArgument, "%v with flags %#x", r.Op, uint8(r.Flags))
 	case r.Span.Key == driver.BadKey || len(r.More) > 0 && hasBadKey(r.More):
 		return fail(q, ErrBounds, "%v: a span is not inside its memory", r.Op)
+	case r.Op.IsLocal():
+		return nil
 	case bytes > uint64(limits.MaxMessage):
 		return fail(q, ErrLimit, "%v of %d bytes, at most %d", r.Op, bytes, limits.MaxMessage)
 	case len(r.More)+1 > q.config.MaxSpans:

@@ -64,6 +64,8 @@ const (
 	OpRead            = driver.OpRead
 	OpCompareSwap     = driver.OpCompareSwap
 	OpFetchAdd        = driver.OpFetchAdd
+	OpBind            = driver.OpBind            // a Window.Bind is in force
+	OpRevoke          = driver.OpRevoke          // a Window.Revoke is in force
 	OpReceive         = driver.OpReceive         // a Send arrived
 	OpReceiveImm      = driver.OpReceiveImm      // a SendImm arrived
 	OpReceiveWriteImm = driver.OpReceiveWriteImm // a WriteImm arrived; the receive's memory is untouched

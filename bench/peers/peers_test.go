@@ -86,10 +86,12 @@ func TestEveryPeerRuns(t *testing.T) {
 		t.Skip(err)
 	}
 	for name, measure := range map[string]func() (float64, error){
-		"copy":          func() (float64, error) { return Copy(1<<20, 10) },
-		"cache line":    func() (float64, error) { return CacheLine(1000) },
-		"TCP stream":    func() (float64, error) { return TCPStream(1<<16, 10) },
-		"TCP ping-pong": func() (float64, error) { return TCPPingPong(8, 10) },
+		"copy":           func() (float64, error) { return Copy(1<<20, 10) },
+		"cache line":     func() (float64, error) { return CacheLine(1000) },
+		"TCP stream":     func() (float64, error) { return TCPStream(1<<16, 10) },
+		"TCP ping-pong":  func() (float64, error) { return TCPPingPong(8, 10) },
+		"ping-pong tcp":  func() (float64, error) { return PingPong("tcp", 8, 10) },
+		"ping-pong unix": func() (float64, error) { return PingPong("unix", 8, 10) },
 	} {
 		if got, err := measure(); got <= 0 || err != nil {
 			t.Errorf("%s: %v, %v", name, got, err)

@@ -13,6 +13,8 @@ func Roles() map[string]pinned.Role {
 		"cache line":  playCacheLine,
 		"tcp answers": playTCPAnswers,
 		"tcp asks":    playTCPAsks,
+		"pings":       playPings,
+		"pongs":       playPongs,
 		"tcp reads":   playTCPReads,
 		"tcp writes":  playTCPWrites,
 	}
@@ -20,6 +22,7 @@ func Roles() map[string]pinned.Role {
 
 // order is what a role is to do: as much as fits the time is not known before, so counts are fixed.
 type order struct {
+	Network string // as net.Dial takes it, of those that can choose
 	Address string // where the other side listens; empty for the side that does
 	Size    int    // bytes of a message
 	Count   int    // messages that are timed

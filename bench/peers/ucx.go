@@ -23,7 +23,7 @@ const ucxLimit = 60 * time.Second
 // UCX is one test of ucx_perftest between two processes.
 type UCX struct {
 	Test      string // am_lat, am_bw, put_bw, tag_lat, …
-	Transport string // posix: the UCT layer in shared memory; tcp: the UCP layer over loopback
+	Transport string // posix: the UCT layer in shared memory; shm: the UCP layer there; tcp: the UCP layer over loopback
 	Size      int    // bytes of a message
 	Count     int    // messages that are timed
 }
@@ -89,8 +89,11 @@ func (u UCX) command(ctx context.Context, arguments ...string) (*exec.Cmd, *byte
 	c.Stdout, c.Stderr = &output, &output
 	c.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	c.Env = os.Environ()
-	if u.Transport == "tcp" {
+	switch u.Transport {
+	case "tcp":
 		c.Env = append(c.Env, "UCX_TLS=tcp", "UCX_NET_DEVICES=lo")
+	case "shm":
+		c.Env = append(c.Env, "UCX_TLS=posix,self")
 	}
 	return c, &output
 }

@@ -36,3 +36,11 @@ func play(name string, roles map[string]Role) error {
 	parent := newLine(os.Stdin, os.Stdout, 0)
 	return role(&parent)
 }
+
+// Unlocked runs f in a goroutine that may change threads, as those of most programs do: to wake one that is locked takes
+// another switch of threads.
+func Unlocked(f func() error) error {
+	ended := make(chan error)
+	go func() { ended <- f() }()
+	return <-ended
+}

@@ -87,7 +87,7 @@ A second Ctrl-C or SIGTERM ends at once.`,
 		return usageError{fmt.Errorf("%s; '%s --help' lists the flags", withoutFunction(err), cmd.CommandPath())}
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
-	root.AddCommand(newVersion(), newDemo(), newMulticast(), newPerf(), newSim(), newBench(), newDoctor())
+	root.AddCommand(newVersion(), newDemo(), newMulticast(), newPerf(), newSim(), newBench(), newDoctor(), newCall(), newServeEcho(), newServices(), newKeys())
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultCompletionCmd("completion")
 	beStrict(root)

@@ -12,7 +12,7 @@ type layer struct {
 var outside = words("sync/... os/... net/... syscall math/rand/... crypto/rand")
 
 // protocols are the machines that a loop steps.
-var protocols = words("rdmc ripc mu bcast swarm")
+var protocols = words("rdmc ripc/link mu bcast swarm")
 
 // below is what every package above the verbs may use.
 const below = "clock internal/... verbs loop"
@@ -25,7 +25,7 @@ var layers = []layer{
 		reason:   "everything stands on it",
 	},
 	{
-		packages: words("quorum breakdown rdmc/schedule mu/slot"),
+		packages: words("quorum breakdown rdmc/schedule mu/slot ripc/wire"),
 		never:    outside,
 		reason:   "a pure leaf can be understood, exhausted and fuzzed alone",
 	},
@@ -44,6 +44,11 @@ var layers = []layer{
 		packages: words("internal/..."),
 		may:      words("internal/..."),
 		reason:   "small leaves need the standard library only",
+	},
+	{
+		packages: words("keys"),
+		may:      words("internal/..."),
+		reason:   "who is who must be judged by as little code as possible, and by all who connect",
 	},
 	{
 		packages: words("verbs/driver"),
@@ -83,7 +88,7 @@ var layers = []layer{
 	},
 	{
 		packages: protocols,
-		may:      words(below, "quorum rdmc/schedule mu/slot"),
+		may:      words(below, "quorum rdmc/schedule mu/slot ripc/wire"),
 		never:    outside,
 		reason:   "a protocol sees work, completions and its own memory: only then does the simulator prove something",
 	},
@@ -91,6 +96,26 @@ var layers = []layer{
 		packages: words("rdmc/muster rdmc/muster/crew"),
 		may:      words(below, "connect connect/mesh rdmc rdmc/schedule"),
 		reason:   "it brings the members of groups together, out of band",
+	},
+	{
+		packages: words("ripc/find"),
+		may:      words("clock internal/... ripc/wire"),
+		reason:   "where a service is has nothing to do with how messages travel",
+	},
+	{
+		packages: words("ripc/find/etcd/..."),
+		may:      words("clock internal/... ripc/wire ripc/find go.etcd.io/etcd/... go.uber.org/zap google.golang.org/grpc/..."),
+		reason:   "what etcd needs is heavy, so nobody but programs imports it",
+	},
+	{
+		packages: words("ripc/find/..."),
+		may:      words("clock internal/... ripc/wire ripc/find golang.org/x/sys/..."),
+		reason:   "a resolver knows records, and its own way to tell them",
+	},
+	{
+		packages: words("ripc ripc/..."),
+		may:      words(below, "connect keys ripc/wire ripc/link ripc/find ripc"),
+		reason:   "it joins the machine of links with goroutines, names and the world",
 	},
 	{
 		packages: words("push kv"),
@@ -118,10 +143,11 @@ var layers = []layer{
 
 // forTests is what test files may import beside what their package may: tests stand on top of everything but the
 // programs. What is closed to a package of the standard library is open to its tests.
-var forTests = words("verbs/... clock internal/... loop provider/... simtest/... connect connect/...",
+var forTests = words("verbs/... clock internal/... loop provider/... simtest/... connect connect/... ripc/find/...",
 	"quorum rdmc/... breakdown",
 	"go.uber.org/goleak pgregory.net/rapid github.com/anishathalye/porcupine github.com/rogpeppe/go-internal/...",
-	"github.com/redis/go-redis/... github.com/redis/rueidis golang.org/x/net/nettest golang.org/x/sys/...")
+	"github.com/redis/go-redis/... github.com/redis/rueidis golang.org/x/net/nettest golang.org/x/sys/...",
+	"google.golang.org/grpc/... google.golang.org/protobuf/...")
 
 // layerOf returns the layer of a package, or nil.
 func layerOf(pkg string) *layer {

@@ -6,7 +6,7 @@ import (
 )
 
 // mayStart is where goroutines may live. Each of them has an owner there that waits for it.
-var mayStart = words("loop connect/... rdmc/muster provider/soft/... provider/ibv/... agent ripc resp web",
+var mayStart = words("loop connect/... rdmc/muster provider/soft/... provider/ibv/... agent ripc ripc/find/... ripc/stream resp web",
 	"cmd/... examples/... bench/... rig/... simtest/... verbs/verbstest/...")
 
 // checkGoroutines reports goroutines where none may live: go statements, and the calls that hide one.
@@ -31,7 +31,7 @@ func checkGoroutines(f *file, report report) {
 }
 
 // timeless is who is told the time, or lives in a time of its own.
-var timeless = words("quorum breakdown rdmc rdmc/schedule ripc mu/... bcast swarm provider/sim/...")
+var timeless = words("quorum breakdown rdmc rdmc/schedule ripc/link ripc/wire mu/... bcast swarm provider/sim/...")
 
 // checkClocks reports where timeless packages look at the machine's clock. Durations are fine.
 func checkClocks(f *file, report report) {

@@ -53,7 +53,10 @@ func (c *Counter) completions(inner completionParts) completionParts {
 	c.mu.Unlock()
 	inner.CompletionQueue = &countedQueue{inner.CompletionQueue, s, c}
 	if inner.Waiter != nil {
-		inner.Waiter = &countedWaiter{inner.Waiter, s}
+		w := &countedWaiter{inner.Waiter, inner.sharedWaiter, s}
+		if inner.Waiter = w; inner.sharedWaiter != nil {
+			inner.sharedWaiter = w
+		}
 	}
 	return inner
 }
@@ -207,12 +210,18 @@ func (q *countedQueue) Close() error {
 // countedWaiter counts sleeps, and calls that end them.
 type countedWaiter struct {
 	driver.Waiter
-	shard *shard
+	sharing sharedWaiter // nil if the one inside cannot
+	shard   *shard
 }
 
 func (w *countedWaiter) Wait(until clock.Time, spin time.Duration) error {
 	w.shard.add(cellWaits, 1)
 	return w.Waiter.Wait(until, spin)
+}
+
+func (w *countedWaiter) WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error {
+	w.shard.add(cellWaits, 1)
+	return w.sharing.WaitShared(lock, until, spin)
 }
 
 func (w *countedWaiter) Wake() {

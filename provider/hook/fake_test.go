@@ -3,6 +3,7 @@ package hook
 import (
 	"encoding/binary"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -130,6 +131,12 @@ func (q *fakeQueue) Wait(until clock.Time, _ time.Duration) error {
 	return nil
 }
 
+func (q *fakeQueue) WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error {
+	lock.Unlock()
+	defer lock.Lock()
+	return q.Wait(until, spin)
+}
+
 type fakeReceives struct{ list []driver.Receive }
 
 func (r *fakeReceives) Close() error { return nil }
@@ -152,6 +159,8 @@ type fakePair struct {
 	arrived  uint64
 	full     bool // takes only the first request of a list, and only while nothing waits
 	waiting  []driver.Request
+	windows  uint32 // made so far
+	lent     map[uint32]*fakeLoan
 }
 
 func (p *fakePair) Number() uint32 { return p.number }
@@ -203,6 +212,7 @@ func (p *fakePair) Close() error {
 // fail goes to Error and flushes.
 func (p *fakePair) fail() {
 	p.state = driver.Error
+	clear(p.lent)
 	for _, r := range p.waiting {
 		p.complete(&r, driver.Flushed)
 	}
@@ -265,6 +275,9 @@ func (p *fakePair) local(s driver.Span) []byte {
 // do carries out a request. It knows only one span.
 func (p *fakePair) do(r *driver.Request) driver.Status {
 	mine := p.local(r.Span)
+	if r.Op.IsLocal() {
+		return p.change(r)
+	}
 	switch {
 	case mine == nil && r.Span.Length > 0:
 		return driver.LocalProtection
@@ -286,6 +299,9 @@ func (p *fakePair) do(r *driver.Request) driver.Status {
 
 func (p *fakePair) remote(r *driver.Request, mine []byte) driver.Status {
 	m := p.fake.memories[r.Remote.Key]
+	if loan := p.peer.loan(r.Remote.Key); loan != nil {
+		m = loan
+	}
 	if m == nil || m.domain != p.peer.domain || !m.access.Allows(r.Op.Needs()) ||
 		m.at(r.Remote.Address, uint32(len(mine))) == nil {
 		return driver.RemoteAccess

@@ -115,7 +115,10 @@ func (f *faults) completions(inner completionParts) completionParts {
 		pairs: map[uint32]*faultyQueuePair{}}
 	inner.CompletionQueue = q
 	if inner.Waiter != nil {
-		inner.Waiter = &faultyWaiter{inner.Waiter, q}
+		w := &faultyWaiter{inner.Waiter, inner.sharedWaiter, q}
+		if inner.Waiter = w; inner.sharedWaiter != nil {
+			inner.sharedWaiter = w
+		}
 	}
 	if inner.Driven != nil {
 		inner.Driven = faultyDriven{inner.Driven, q}

@@ -23,6 +23,10 @@ var postingLies = [...]struct {
 	{FetchAddNew, func(e Event, _ *driver.Request) bool { return e.Op == driver.OpFetchAdd }, signal},
 	{Overtake, func(e Event, _ *driver.Request) bool { return e.Op == driver.OpWrite || e.Op == driver.OpSend }, nothing},
 	{TearWrites, canTear, shorten},
+	{IgnoreRevoke, isRevoke, keepLent},
+	{EarlyRevoke, isRevoke, keepLent},
+	{WidenWindow, isBind, lendForAll},
+	{GenerousWindow, isBind, lendAll},
 }
 
 // tornBytes is how much of a Write comes late: half a word.
@@ -141,6 +145,8 @@ func (p *faultyQueuePair) change(s *sent) {
 		if b := p.faults.bytes(s.request.Span); len(b) == 8 {
 			binary.NativeEndian.PutUint64(b, binary.NativeEndian.Uint64(b)+s.request.Swap)
 		}
+	case s.told.has(EarlyRevoke):
+		p.takeBackLate(uint32(s.request.Compare))
 	}
 }
 

@@ -1,6 +1,7 @@
 package hook
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -29,6 +30,9 @@ type faultyQueuePair struct {
 	hasBehind bool
 	failed    bool // a request failed by its own fault since the last Reset
 	resetting bool // a Reset is under way
+
+	windows  map[uint32]*faultyWindow // open ones, by number
+	leftOpen []driver.Window          // by lies: to be closed with the connection
 }
 
 // sent is a request as the program posted it.
@@ -238,6 +242,9 @@ func (p *faultyQueuePair) Reset(tag driver.Tag) error {
 	if err := p.lieAtReset(tag); err != nil {
 		return err
 	}
+	if err := p.closeLeftOpen(); err != nil {
+		return err
+	}
 	p.resetting = true
 	err := p.QueuePair.Reset(tag)
 	if err != nil {
@@ -264,7 +271,7 @@ func (p *faultyQueuePair) Close() error {
 	for i := range p.sent {
 		p.flipBack(&p.sent[i])
 	}
-	return p.QueuePair.Close()
+	return errors.Join(p.closeLeftOpen(), p.QueuePair.Close())
 }
 
 // faultyReceives are shared receives.

@@ -21,6 +21,8 @@ type faultyQueue struct {
 	backlog  []entry // in the order in which they are reported
 	lateCall []lateCall
 	swallow  []driver.Completion // to come, of calls that were reported already; Tag, Queue and Op count
+
+	waitsUntil clock.Time // for how long a goroutine waits that shares the queue with others; 0: none does
 }
 
 // entry is a completion on its way. It, and what is behind it, is reported when nothing holds it any more.
@@ -45,7 +47,12 @@ func (q *faultyQueue) Poll(into []driver.Completion) (int, error) {
 	if err == nil {
 		err = lateErr
 	}
-	return q.drain(into), err
+	n := q.drain(into)
+	if q.waitsUntil > 0 && q.next() < q.waitsUntil {
+		q.waitsUntil = 0
+		q.waiter.Wake() // it waits too long
+	}
+	return n, err
 }
 
 // pull moves what the device has to the backlog.

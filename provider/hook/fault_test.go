@@ -155,19 +155,21 @@ func TestRulesCountAlone(t *testing.T) {
 
 func TestRefuse(t *testing.T) {
 	device := Fault(newFake(), Plan{[]Rule{{Refuse: DomainObject, Nth: 2}, {Refuse: MemoryObject, Nth: 3},
-		{Refuse: QueuePairObject, Every: 2}, {Refuse: SharedReceivesObject}, {Refuse: CompletionQueueObject, Nth: 2}}})
+		{Refuse: QueuePairObject, Every: 2}, {Refuse: SharedReceivesObject}, {Refuse: CompletionQueueObject, Nth: 2},
+		{Refuse: WindowObject}}})
 	domain := must(device.NewDomain())(t)
 	queue := must(device.NewCompletionQueue(1))(t)
 	config := driver.QueueConfig{Completions: queue}
 	must(domain.Register(make([]byte, 1), 0))(t)
 	must(domain.(driver.Allocator).Alloc(1, 0))(t)
-	must(domain.NewQueuePair(config))(t)
+	pair := must(domain.NewQueuePair(config))(t)
 	for name, err := range map[string]error{
 		"domain":           second(device.NewDomain()),
 		"completion queue": second(device.NewCompletionQueue(1)),
 		"memory":           second(domain.Register(make([]byte, 1), 0)),
 		"queue pair":       second(domain.NewQueuePair(config)),
 		"shared receives":  second(domain.(driver.SharedReceiver).NewSharedReceives(driver.SharedConfig{Completions: queue})),
+		"window":           second(pair.(driver.Windows).NewWindow()),
 	} {
 		if !errors.Is(err, ErrRefused) || !strings.Contains(err.Error(), name) {
 			t.Errorf("%s: error %v", name, err)

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"runtime"
+	"sync"
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
@@ -22,27 +23,42 @@ func (q *faultyQueue) next() clock.Time {
 // faultyWaiter waits for the device and for the backlog.
 type faultyWaiter struct {
 	driver.Waiter
-	queue *faultyQueue
+	sharing sharedWaiter // nil if the one inside cannot
+	queue   *faultyQueue
 }
 
 func (w *faultyWaiter) Wait(until clock.Time, spin time.Duration) error {
+	return w.wait(until, func(until clock.Time) error { return w.Waiter.Wait(until, spin) })
+}
+
+// WaitShared also tells the queue for how long: what others leave in the backlog may need a Poll before.
+func (w *faultyWaiter) WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error {
+	return w.wait(until, func(until clock.Time) error {
+		w.queue.waitsUntil = until
+		defer func() { w.queue.waitsUntil = 0 }()
+		return w.sharing.WaitShared(lock, until, spin)
+	})
+}
+
+// wait waits as the plan says, inside with the given function.
+func (w *faultyWaiter) wait(until clock.Time, inside func(until clock.Time) error) error {
 	if w.queue.faults.tells(LateWait, Event{}) {
-		return w.sleep(until, spin)
+		return w.sleep(until, inside)
 	}
 	if w.queue.faults.tells(RestlessWait, Event{}) {
 		runtime.Gosched() // to starve the others would be another lie
-		return nil
+		return inside(w.queue.faults.clock.Now())
 	}
-	return w.Waiter.Wait(min(until, w.queue.next()), spin)
+	return inside(min(until, w.queue.next()))
 }
 
 // sleep takes completions from the device only so that the device does not end the wait for them.
-func (w *faultyWaiter) sleep(until clock.Time, spin time.Duration) error {
+func (w *faultyWaiter) sleep(until clock.Time, inside func(until clock.Time) error) error {
 	for w.queue.faults.clock.Now() < until {
 		if err := w.queue.pull(); err != nil {
 			return err
 		}
-		if err := w.Waiter.Wait(until, spin); err != nil {
+		if err := inside(until); err != nil {
 			return err
 		}
 	}

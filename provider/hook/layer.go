@@ -19,6 +19,8 @@ type layer interface {
 	// queuePair and shared also get the completion queue that this layer made, for which completions go there.
 	queuePair(inner driver.QueuePair, config driver.QueueConfig, own driver.CompletionQueue) driver.QueuePair
 	shared(inner driver.SharedReceives, own driver.CompletionQueue) driver.SharedReceives
+	// window gets the queue pair that this layer made.
+	window(inner driver.Window, own driver.QueuePair) driver.Window
 	// setAccess changes the access of memory; its completion goes to the queue.
 	setAccess(memory driver.MemoryAccess, queue *completionQueue, tag driver.Tag, access driver.Access) error
 }
@@ -34,11 +36,12 @@ const (
 	CompletionQueueObject
 	QueuePairObject
 	SharedReceivesObject
+	WindowObject
 	objectCount
 )
 
 var objectNames = [objectCount]string{"nothing", "domain", "memory", "completion queue", "queue pair",
-	"shared receives"}
+	"shared receives", "window"}
 
 func (o Object) String() string { return nameOf(objectNames[:], int(o), "Object") }
 
@@ -66,6 +69,8 @@ func (transparent) queuePair(inner driver.QueuePair, _ driver.QueueConfig, _ dri
 func (transparent) shared(inner driver.SharedReceives, _ driver.CompletionQueue) driver.SharedReceives {
 	return inner
 }
+
+func (transparent) window(inner driver.Window, _ driver.QueuePair) driver.Window { return inner }
 
 func (transparent) setAccess(m driver.MemoryAccess, q *completionQueue, tag driver.Tag, access driver.Access) error {
 	return m.SetAccess(q.inner, tag, access)

@@ -54,6 +54,14 @@ const (
 	GuessableKeys      // remote keys are said to be 1, 2, 3, …; no provider accepts them, so that nothing else works
 	OneDomain          // all domains are one
 
+	// Told when memory is lent or taken back.
+
+	IgnoreRevoke   // a Revoke completes and changes nothing
+	EarlyRevoke    // a Revoke completes first and ends what is lent some polls later
+	WidenWindow    // whatever is lent is lent for everything
+	GenerousWindow // with a piece of a memory all of it is lent
+	KeepWindow     // what is lent through a window stays so when that is closed, until its queue pair is closed or reset
+
 	// Told when a queue pair is reset.
 
 	KeepAddress  // its address stays the same
@@ -77,7 +85,8 @@ var lieNames = [lieCount]string{"NoLie", "DropCompletion", "DoubleCompletion", "
 	"ResetWithoutFlush", "DropUnreceived", "IgnorePeerDeath", "CorruptPayload", "DropWrite", "IgnoreQuiet",
 	"IgnoreFence", "IgnoreAfter", "LateInline", "UnconditionalSwap", "FetchAddNew", "ReverseReceives",
 	"Overtake", "TearWrites", "IgnoreQueueAccess", "IgnoreMemoryAccess", "EarlyAccess", "WidenQueueAccess",
-	"WidenMemoryAccess", "KeepMemory", "GenerousStart", "GenerousEnd", "GuessableKeys", "OneDomain", "KeepAddress",
+	"WidenMemoryAccess", "KeepMemory", "GenerousStart", "GenerousEnd", "GuessableKeys", "OneDomain",
+	"IgnoreRevoke", "EarlyRevoke", "WidenWindow", "GenerousWindow", "KeepWindow", "KeepAddress",
 	"ForgetAccess", "LateWait", "RestlessWait", "LostWake", "NoPeerTimeout"}
 
 func (l Lie) String() string { return nameOf(lieNames[:], int(l), "Lie") }

@@ -55,6 +55,13 @@ var told = []struct {
 	{GuessableKeys, keys, "false", "true"},
 	{OneDomain, otherDomain, "1 Write RemoteAccess 0", "1 Write OK 8"},
 
+	{IgnoreRevoke, revoked, "1 Bind OK 0, 2 Revoke OK 0, 3 Write RemoteAccess 0", "1 Bind OK 0, 2 Revoke OK 0, 3 Write OK 8"},
+	{EarlyRevoke, revokedEarly, "1 Bind OK 0, 2 Revoke OK 0, 3 Write RemoteAccess 0, later 3 Write Flushed 0",
+		"1 Bind OK 0, 2 Revoke OK 0, 3 Write OK 8, later 3 Write RemoteAccess 0"},
+	{WidenWindow, readable, "1 Bind OK 0, 3 Write RemoteAccess 0", "1 Bind OK 0, 3 Write OK 8"},
+	{GenerousWindow, beforeWindow, "1 Bind OK 0, 3 Write RemoteAccess 0", "1 Bind OK 0, 3 Write OK 8"},
+	{KeepWindow, closedWindow, "1 Bind OK 0, 3 Write RemoteAccess 0", "1 Bind OK 0, 3 Write OK 8"},
+
 	{KeepAddress, address, "false", "true"},
 	{ForgetAccess, accessAfterReset, "1 Write RemoteInvalid 0", "1 Write OK 8"},
 
@@ -222,16 +229,16 @@ func TestBytesByKey(t *testing.T) {
 		m.region.Address = 4096
 	}
 	for _, m := range []driver.Memory{r.mine, r.theirs} {
-		b := r.a.(*faultyQueuePair).faults.bytes(span(m, 8, 4))
+		b := r.faults().bytes(span(m, 8, 4))
 		if len(b) != 4 || &b[0] != &m.Region().Bytes[8] {
 			t.Errorf("found %d bytes in the wrong memory", len(b))
 		}
 	}
-	if b := r.a.(*faultyQueuePair).faults.bytes(span(r.mine, rigBytes-1, 2)); b != nil {
+	if b := r.faults().bytes(span(r.mine, rigBytes-1, 2)); b != nil {
 		t.Errorf("found %d bytes beyond the end", len(b))
 	}
 	closeAll(t, r.mine)
-	if b := r.a.(*faultyQueuePair).faults.bytes(span(r.mine, 8, 4)); b != nil {
+	if b := r.faults().bytes(span(r.mine, 8, 4)); b != nil {
 		t.Errorf("found %d bytes in closed memory", len(b))
 	}
 }

@@ -1,6 +1,12 @@
 package hook
 
-import "github.com/weft-fabric/weft/verbs/driver"
+import (
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/verbs/driver"
+)
 
 // An optional capability is an interface that package verbs asserts, so a wrapper must have its methods exactly when
 // the object inside has them. Each kind of object is therefore taken apart into its capabilities (nil for those it
@@ -10,18 +16,38 @@ import "github.com/weft-fabric/weft/verbs/driver"
 type completionParts struct {
 	driver.CompletionQueue
 	driver.Waiter
+	sharedWaiter
 	driver.Driven
+}
+
+// sharedWaiter is what driver.SharedWaiter adds to driver.Waiter.
+type sharedWaiter interface {
+	WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error
 }
 
 func partsOfCompletions(inner driver.CompletionQueue) completionParts {
 	parts := completionParts{CompletionQueue: inner}
 	parts.Waiter, _ = inner.(driver.Waiter)
+	parts.sharedWaiter, _ = inner.(driver.SharedWaiter)
 	parts.Driven, _ = inner.(driver.Driven)
 	return parts
 }
 
 func assembleCompletions(core *completionQueue, with completionParts) driver.CompletionQueue {
 	switch {
+	case with.sharedWaiter != nil && with.Driven != nil:
+		return struct {
+			*completionQueue
+			driver.Waiter
+			sharedWaiter
+			driver.Driven
+		}{core, with.Waiter, with.sharedWaiter, with.Driven}
+	case with.sharedWaiter != nil:
+		return struct {
+			*completionQueue
+			driver.Waiter
+			sharedWaiter
+		}{core, with.Waiter, with.sharedWaiter}
 	case with.Waiter != nil && with.Driven != nil:
 		return struct {
 			*completionQueue
@@ -79,6 +105,20 @@ func assemblePhantom(core driver.Memory, access driver.MemoryAccess, marks marke
 		driver.MemoryAccess
 		marker
 	}{core, access, marks}
+}
+
+// pairParts is a queue pair with its one capability.
+type pairParts struct {
+	driver.QueuePair
+	driver.Windows
+}
+
+// assemblePair gives the wrapper the capability of the queue pair inside.
+func assemblePair(own, inner driver.QueuePair, with layer) driver.QueuePair {
+	if has, ok := inner.(driver.Windows); ok {
+		return pairParts{own, windows{own, has, with}}
+	}
+	return own
 }
 
 // assembleDevice gives the wrapper the capabilities of the device inside. They need no wrapping: no object passes

@@ -132,7 +132,26 @@ func (d *domain) NewQueuePair(config driver.QueueConfig) (driver.QueuePair, erro
 	if err != nil {
 		return nil, err
 	}
-	return d.device.layer.queuePair(inner, config, completions.CompletionQueue), nil
+	own := d.device.layer.queuePair(inner, config, completions.CompletionQueue)
+	return assemblePair(own, inner, d.device.layer), nil
+}
+
+// windows is the queue pair's driver.Windows.
+type windows struct {
+	own   driver.QueuePair // the layer's
+	inner driver.Windows
+	layer layer
+}
+
+func (w windows) NewWindow() (driver.Window, error) {
+	if _, err := w.layer.admit(WindowObject, 0); err != nil {
+		return nil, err
+	}
+	inner, err := w.inner.NewWindow()
+	if err != nil {
+		return nil, err
+	}
+	return w.layer.window(inner, w.own), nil
 }
 
 // allocator is the domain's driver.Allocator.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weft-fabric/weft/clock"
@@ -44,7 +45,8 @@ func capabilities(v any) string {
 		{"Clocked", is[driver.Clocked]}, {"LockCounter", is[driver.LockCounter]},
 		{"Allocator", is[driver.Allocator]}, {"Phantoms", is[driver.Phantoms]},
 		{"SharedReceiver", is[driver.SharedReceiver]}, {"MemoryAccess", is[driver.MemoryAccess]},
-		{"PhantomMemory", is[driver.PhantomMemory]}, {"Waiter", is[driver.Waiter]}, {"Driven", is[driver.Driven]},
+		{"PhantomMemory", is[driver.PhantomMemory]}, {"Waiter", is[driver.Waiter]},
+		{"SharedWaiter", is[driver.SharedWaiter]}, {"Driven", is[driver.Driven]}, {"Windows", is[driver.Windows]},
 	} {
 		if c.has(v) {
 			list = append(list, c.name)
@@ -60,6 +62,29 @@ func sameCapabilities(t *testing.T, inner, wrapped any) {
 	if got, want := capabilities(wrapped), capabilities(inner); got != want {
 		t.Errorf("capabilities [%s], inside [%s]", got, want)
 	}
+}
+
+// queuesOf are completion queues with every set of capabilities.
+func queuesOf(f *fake) []driver.CompletionQueue {
+	q := &fakeQueue{fake: f}
+	return []driver.CompletionQueue{struct{ driver.CompletionQueue }{q}, q,
+		struct {
+			driver.CompletionQueue
+			driver.Waiter
+		}{q, q},
+		struct {
+			driver.CompletionQueue
+			driver.SharedWaiter
+		}{q, q},
+		struct {
+			driver.CompletionQueue
+			driver.Waiter
+			driver.Driven
+		}{q, q, q},
+		struct {
+			driver.CompletionQueue
+			driver.Driven
+		}{q, q}}
 }
 
 func TestCapabilitiesAreThoseInside(t *testing.T) {
@@ -105,16 +130,7 @@ func TestCapabilitiesAreThoseInside(t *testing.T) {
 			driver.Phantoms
 			driver.SharedReceiver
 		}{d, d, phantoms, d}}
-	q := &fakeQueue{fake: f}
-	queues := []driver.CompletionQueue{struct{ driver.CompletionQueue }{q}, q,
-		struct {
-			driver.CompletionQueue
-			driver.Waiter
-		}{q, q},
-		struct {
-			driver.CompletionQueue
-			driver.Driven
-		}{q, q}}
+	queues := queuesOf(f)
 	for name, hook := range hooks {
 		t.Run(name, func(t *testing.T) {
 			for _, inner := range devices {
@@ -203,6 +219,13 @@ func TestWorksThrough(t *testing.T) {
 			if err := r.queue.(driver.Waiter).Wait(r.fake.now+5, 0); err != nil || r.fake.now == 0 {
 				t.Errorf("Wait: %v at %v", err, r.fake.now)
 			}
+			var lock sync.Mutex
+			lock.Lock()
+			before := r.fake.now
+			if err := r.queue.(driver.SharedWaiter).WaitShared(&lock, before+5, 0); err != nil || r.fake.now == before {
+				t.Errorf("WaitShared: %v at %v", err, r.fake.now)
+			}
+			lock.Unlock()
 			if got := r.device.(driver.Clocked).Clock().Now(); got != r.fake.now {
 				t.Errorf("clock says %v, inside %v", got, r.fake.now)
 			}

@@ -25,6 +25,7 @@ type completionQueue struct {
 	ready    []driver.Completion // from first on; not yet polled
 	first    int
 	troubled []*queuePair // whose last completion was a failure, or one of a flush
+	holding  []*queuePair // that have got a completion, and have something to give to the device
 
 	lost     bool       // the device is gone, and everything under way has ended
 	armed    bool       // the device will ring, or has
@@ -183,12 +184,16 @@ func (c *completionQueue) settle(from *native.WC, into *driver.Completion) bool 
 	return pair.settleReceive(id.sequence(), from, into)
 }
 
-// afterFailures is called when a completion stands where it is polled from: what a failure leads to comes behind it.
+// afterFailures is called when a completion stands where it is polled from: what a failure, or another end, leads to comes behind it.
 func (c *completionQueue) afterFailures() {
 	for _, q := range c.troubled {
 		q.afterFailure()
 	}
 	c.troubled = c.troubled[:0]
+	for _, q := range c.holding {
+		q.giveHeld()
+	}
+	c.holding = c.holding[:0]
 }
 
 // networkOrder turns an immediate into the device's byte order, or back.

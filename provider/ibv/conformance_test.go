@@ -20,7 +20,7 @@ func budget(has verbstest.Capability) verbstest.Capabilities {
 // What the labs have. Why the rest is missing stands in docs/rdma-skips.md.
 const (
 	always = verbstest.OneSided | verbstest.OwnNIC | verbstest.Sleeps | verbstest.Allocations | verbstest.SharedReceives |
-		verbstest.MemoryAccess | verbstest.Preemptive
+		verbstest.MemoryAccess | verbstest.Preemptive | verbstest.SharedWaits
 	inProcess   = always | verbstest.Stop
 	inProcesses = always | verbstest.Stop | verbstest.Kill
 	onTheWire   = always | verbstest.Kill

@@ -26,6 +26,7 @@ type Device struct {
 	context *native.Context
 	port    native.PortAttr
 	limits  driver.Limits
+	lends   bool  // it has windows
 	reads   int   // Reads and atomics that a queue pair has under way at a time
 	timeout uint8 // how long a packet waits for its answer: 4.096 µs * 2^timeout
 	log     *slog.Logger
@@ -107,6 +108,7 @@ func (d *Device) prepare() error {
 	if d.port, err = d.context.Port(uint8(d.choice.Port.Number)); err != nil {
 		return fmt.Errorf("open %v: %w", d.choice, err)
 	}
+	d.lends = attr.HasWindows
 	d.reads = max(1, min(attr.MaxReadsIn, attr.MaxReadsOut, maxReads))
 	if d.config.PeerTimeout <= 0 {
 		d.config.PeerTimeout = defaultPeerTimeout
@@ -176,7 +178,7 @@ func (d *Device) NewDomain() (driver.Domain, error) {
 	if err != nil {
 		return nil, explainLimit(err)
 	}
-	return &domain{device: d, native: n}, nil
+	return &domain{device: d, native: n, windows: make(map[*window]struct{})}, nil
 }
 
 func (d *Device) errLost() error {

@@ -16,6 +16,9 @@
 //   - Memory is locked, twice if peers may reach it, and counts against the limit of the process (ulimit -l). Beyond it
 //     Alloc and Register fail with verbs.ErrLimit.
 //   - Nothing is encrypted, and remote keys have 32 bits: whoever is on the network of the device can try to guess them.
+//   - Windows are the device's, and not every device has them (memory windows of type 2). Their keys can be guessed, too; but the device
+//     ties a window to its queue pair, and lets nobody in but the peer of that. Memory is not to be closed while a Bind or Revoke of it
+//     is under way: that may fail the queue pair.
 //   - Limits are the device's. MaxMessage is 8 MiB on Soft-RoCE; there are no chains.
 //   - Atomics are atomic among those of the device, not with the processor's.
 //   - Each opened device listens on a TCP port of every address, by which an idle peer learns that this end is gone (package presence). It

@@ -16,10 +16,17 @@ type domain struct {
 
 	mu      sync.RWMutex                     // read-locked while the library reads bytes of Inline requests: they stay until then
 	regions atomic.Pointer[map[uint32]piece] // by local key; replaced, never changed
+	windows map[*window]struct{}             // guarded by mu, as what is in them
+
+	nothing       []byte // for fillNothing; C memory
+	nothingMemory *native.Memory
 }
 
-// piece is the bytes of a memory.
-type piece struct{ address, length uint64 }
+// piece is the bytes of a memory, and how the device knows them.
+type piece struct {
+	address, length uint64
+	local           *native.Memory
+}
 
 func (p piece) has(s driver.Span) bool {
 	return s.Address >= p.address && s.Address-p.address <= p.length && uint64(s.Length) <= p.length-(s.Address-p.address)
@@ -28,12 +35,18 @@ func (p piece) has(s driver.Span) bool {
 // owns reports whether a span lies in memory of the domain. The library reads the bytes of an Inline request itself, and would crash where
 // a device says that it may not.
 func (d *domain) owns(s driver.Span) bool {
+	_, found := d.find(s)
+	return found
+}
+
+// find returns the memory of the domain that a span lies in.
+func (d *domain) find(s driver.Span) (piece, bool) {
 	regions := d.regions.Load()
 	if regions == nil {
-		return false
+		return piece{}, false
 	}
 	p, found := (*regions)[s.Key]
-	return found && p.has(s)
+	return p, found && p.has(s)
 }
 
 // list adds a memory to those that owns knows, or takes it off them.
@@ -79,4 +92,9 @@ func (d *domain) NewSharedReceives(config driver.SharedConfig) (driver.SharedRec
 }
 
 // Close frees the domain.
-func (d *domain) Close() error { return d.device.forgive(d.native.Close()) }
+func (d *domain) Close() error {
+	if err := d.closeNothing(); err != nil {
+		return err
+	}
+	return d.device.forgive(d.native.Close())
+}

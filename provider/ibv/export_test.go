@@ -20,3 +20,9 @@ func Linger(queue driver.CompletionQueue, d time.Duration) {
 	c.nextLook = 0
 	c.lookIfDue(clock.Real.Now().Add(d))
 }
+
+// WithoutWindows makes a device one that has no memory windows.
+func WithoutWindows(d *Device) { d.lends = false }
+
+// TakeForCard makes a software device be used as a card would be.
+func TakeForCard(d *Device) { d.choice.Device.Driver = "card" }

@@ -61,7 +61,7 @@ func (q *queuePair) awaited() (i uint32, bytes uint64, found bool) {
 	for i = q.requests.first; i != q.requests.next; i++ {
 		r := q.requests.at(i)
 		bytes += uint64(r.bytes)
-		if !r.quiet || r.op.TakesReceive() {
+		if !r.silent {
 			return i, bytes, true
 		}
 	}

@@ -17,8 +17,7 @@ func (q *queuePair) endsQuietly() bool {
 	if q.requests.given == q.requests.first {
 		return false
 	}
-	last := q.requests.at(q.requests.given - 1)
-	return last.quiet && !last.op.TakesReceive()
+	return q.requests.at(q.requests.given - 1).silent
 }
 
 // mark posts one more request, which the device flushes behind the others: what it has not flushed by then has succeeded. It takes the room of

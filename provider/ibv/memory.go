@@ -15,7 +15,7 @@ import (
 
 // memory is bytes that the device may touch. It is registered once for this end, with a key that stays, and once more for peers if they may
 // do anything. A change of access makes that second registration anew: not every device can change one in place (rxe cannot), and a local
-// request under way must not notice.
+// request under way must not notice. What is lent through windows does not ask that access: they are bound to the first registration.
 type memory struct {
 	domain *domain
 	bytes  []byte
@@ -34,7 +34,7 @@ func (d *domain) Register(b []byte, access driver.Access) (driver.Memory, error)
 	}
 	m := &memory{domain: d, bytes: b}
 	var err error
-	if m.local, err = d.register(b, native.LocalWrite); err != nil {
+	if m.local, err = d.register(b, d.localAccess()); err != nil {
 		return nil, err
 	}
 	if m.remote, err = d.registerRemote(b, access); err != nil {
@@ -45,7 +45,15 @@ func (d *domain) Register(b []byte, access driver.Access) (driver.Memory, error)
 }
 
 func (m *memory) piece() piece {
-	return piece{uint64(uintptr(unsafe.Pointer(unsafe.SliceData(m.bytes)))), uint64(len(m.bytes))}
+	return piece{uint64(uintptr(unsafe.Pointer(unsafe.SliceData(m.bytes)))), uint64(len(m.bytes)), m.local}
+}
+
+// localAccess is what a registration for this end allows.
+func (d *domain) localAccess() native.Access {
+	if d.device.lends {
+		return native.LocalWrite | native.WindowBind
+	}
+	return native.LocalWrite
 }
 
 // Alloc maps memory, gives it its pages at once, and registers it. A child process does not inherit it: the copy that fork makes of a page
@@ -93,14 +101,21 @@ func (d *domain) registerRemote(b []byte, access driver.Access) (*native.Memory,
 }
 
 func (d *domain) register(b []byte, access native.Access) (*native.Memory, error) {
-	m, err := d.native.Register(b, access)
-	if err != nil {
-		return nil, fmt.Errorf("register %v: %w", units.Size(len(b)), explainLimit(err))
+	m := new(native.Memory)
+	if err := d.registerInto(m, b, access); err != nil {
+		return nil, err
 	}
 	if m.LocalKey == driver.BadKey { // a span with it would be taken for one that lies outside its memory
 		return nil, errors.Join(fmt.Errorf("the device gave a key that is not allowed: %w", driver.ErrLimit), m.Close())
 	}
 	return m, nil
+}
+
+func (d *domain) registerInto(m *native.Memory, b []byte, access native.Access) error {
+	if err := d.native.Register(m, b, access); err != nil {
+		return fmt.Errorf("register %v: %w", units.Size(len(b)), explainLimit(err))
+	}
+	return nil
 }
 
 func accessFlags(access driver.Access) (flags native.Access) {
@@ -162,13 +177,14 @@ func closeMemory(m *native.Memory) error {
 	return m.Close()
 }
 
-// Close ends the registrations, the peers' first.
+// Close ends what is lent of the memory, then the registrations, the peers' first.
 func (m *memory) Close() error {
 	m.domain.list(m.local.LocalKey, piece{}, false)
+	ended := m.domain.endLoans(m.local.LocalKey)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
-	err := m.domain.device.forgive(errors.Join(closeMemory(m.remote), m.local.Close()))
+	err := m.domain.device.forgive(errors.Join(ended, closeMemory(m.remote), m.local.Close()))
 	if err == nil && m.mapped {
 		err = unix.Munmap(m.bytes[:cap(m.bytes)])
 	}

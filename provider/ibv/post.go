@@ -1,6 +1,7 @@
 package ibv
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -16,44 +17,82 @@ func (q *queuePair) Post(list []driver.Request) (int, error) {
 	if room := q.config.SendDepth - int(q.requests.next-q.requests.first); len(list) > room {
 		return 0, fmt.Errorf("%d requests, %d have room: %w", len(list), room, driver.ErrLimit)
 	}
+	for i := range list {
+		q.remember(&list[i])
+	}
 	if q.state != driver.Ready {
-		for i := range list {
-			q.remember(&list[i])
-		}
 		q.drain()
 		return len(list), nil
 	}
-	if hasInline(list) {
-		q.domain.mu.RLock()
-		defer q.domain.mu.RUnlock()
-	}
-	for i := range list {
-		q.fill(i, &list[i])
-		q.remember(&list[i])
-	}
 	q.queue.watchful = true
-	n, err := q.native.PostSends(len(list))
-	q.requests.given += uint32(n)
-	if err != nil {
-		q.queue.device.log.Warn("an RDMA device did not take a request", "device", q.queue.device.Name(), "reason", err)
-		q.requests.at(q.requests.given).refused = true
-		q.fail(0) // what was not taken ends behind the rest
+	now := list
+	if q.hasToHold() {
+		now = q.hold(list)
 	}
+	q.hand(now)
 	return len(list), nil
 }
 
-func hasInline(list []driver.Request) bool {
+// hand gives a list to the device. What it does not take ends the queue pair, behind the rest.
+func (q *queuePair) hand(list []driver.Request) {
+	if err := q.tryHand(list); err != nil {
+		q.queue.device.log.Warn("an RDMA device did not take a request", "device", q.queue.device.Name(), "reason", err)
+		q.requests.at(q.requests.given).refused = true
+		q.fail(0)
+	}
+}
+
+func (q *queuePair) tryHand(list []driver.Request) error {
+	inline, local := kinds(list)
+	switch {
+	case local: // it changes what is lent
+		q.domain.mu.Lock()
+		defer q.domain.mu.Unlock()
+	case inline:
+		q.domain.mu.RLock()
+		defer q.domain.mu.RUnlock()
+	}
+	filled := 0
 	for i := range list {
-		if list[i].Flags&driver.Inline != 0 {
-			return true
+		if !list[i].Op.IsLocal() {
+			q.fill(filled, &list[i])
+			filled++
+			continue
+		}
+		var err error
+		if filled, err = q.fillLocal(filled, &list[i]); err != nil {
+			return errors.Join(q.give(filled), err) // those before it come first
 		}
 	}
-	return false
+	return q.give(filled)
+}
+
+// give posts the first n requests that were filled.
+func (q *queuePair) give(n int) error {
+	n, err := q.native.PostSends(n)
+	q.requests.given += uint32(n)
+	q.calls++
+	return err
+}
+
+// kinds reports whether some of a list are Inline, and some are about windows.
+func kinds(list []driver.Request) (inline, local bool) {
+	for i := range list {
+		inline = inline || list[i].Flags&driver.Inline != 0
+		local = local || list[i].Op.IsLocal()
+	}
+	return inline, local
 }
 
 // remember keeps what must be known of a request when it ends.
 func (q *queuePair) remember(r *driver.Request) {
-	*q.requests.at(q.requests.next) = request{tag: r.Tag, bytes: uint32(r.Bytes()), op: r.Op, quiet: r.Flags.Has(driver.Quiet)}
+	kept := request{tag: r.Tag, op: r.Op, quiet: r.Flags.Has(driver.Quiet), silent: q.isSilent(r)}
+	if r.Op.IsLocal() {
+		kept.window = uint32(r.Compare)
+	} else {
+		kept.bytes = uint32(r.Bytes())
+	}
+	*q.requests.at(q.requests.next) = kept
 	q.requests.next++
 }
 
@@ -63,13 +102,8 @@ var opcodes = [driver.OpCount]native.Opcode{driver.OpSend: native.Send, driver.O
 // fill writes a request where the device reads it.
 func (q *queuePair) fill(i int, r *driver.Request) {
 	w, spans := &q.native.Sends[i], q.native.SendSpans(i)
-	w.ID = uint64(makeIdent(identRequest, q.slot, q.generation, q.requests.next))
-	w.Op, w.Flags, w.Imm = opcodes[r.Op], 0, networkOrder(r.Imm)
-	// A Quiet Send is reported by the device all the same, and swallowed here: without that a message that waits for its receiver looks
-	// like one that has arrived long ago.
-	if r.Flags&driver.Quiet == 0 || r.Op.TakesReceive() {
-		w.Flags |= native.Signaled
-	}
+	w.ID, w.Flags = q.label(i, r)
+	w.Op, w.Imm = opcodes[r.Op], networkOrder(r.Imm)
 	if r.Flags&driver.Fence != 0 {
 		w.Flags |= native.Fence
 	}
@@ -84,10 +118,25 @@ func (q *queuePair) fill(i int, r *driver.Request) {
 	for _, s := range r.More {
 		w.Count = fillSpan(spans, w.Count, s)
 	}
-	if r.Flags&driver.Inline != 0 && q.owns(r) {
+	if r.Flags&driver.Inline != 0 && (q.isTaken(r) || q.owns(r)) {
 		w.Flags |= native.Inline
-		q.joinPieces(i, w, spans)
+		q.joinPieces(q.requests.given+uint32(i), w, spans)
 	}
+}
+
+// label returns what the device knows the i-th of those that it is given next by, and whether it reports its success.
+func (q *queuePair) label(i int, r *driver.Request) (id uint64, flags native.SendFlags) {
+	id = uint64(makeIdent(identRequest, q.slot, q.generation, q.requests.given+uint32(i)))
+	if !q.isSilent(r) {
+		flags = native.Signaled
+	}
+	return id, flags
+}
+
+// isSilent reports whether the device is to say nothing of a success. Of some Quiet requests it has to, which is swallowed here: without that a
+// Send that waits for its receiver would look like one that has arrived long ago, and nobody would know what a window is bound to.
+func (q *queuePair) isSilent(r *driver.Request) bool {
+	return r.Flags&driver.Quiet != 0 && !r.Op.TakesReceive() && !r.Op.IsLocal() && !q.hasToHold()
 }
 
 // owns reports whether the library may read the bytes of an Inline request. If not, the request goes on without Inline, and the device finds
@@ -105,20 +154,26 @@ func (q *queuePair) owns(r *driver.Request) bool {
 }
 
 // joinPieces copies the pieces of an Inline request together: not every library gets several right (rdma-core 44, rxe).
-func (q *queuePair) joinPieces(i int, w *native.SendWR, spans []native.SGE) {
+func (q *queuePair) joinPieces(i uint32, w *native.SendWR, spans []native.SGE) {
 	if w.Count < 2 {
 		return
 	}
-	if q.scratch == nil {
-		q.scratch = native.NewBytes(q.config.SendDepth * q.config.MaxInline)
-	}
-	own := q.scratch[i*q.config.MaxInline : (i+1)*q.config.MaxInline]
-	n := 0
+	own, n := q.ownBytes(i), 0
 	for _, s := range spans[:w.Count] {
 		n += copy(own[n:], unsafe.Slice((*byte)(native.At(s.Address)), s.Length))
 	}
 	spans[0] = native.SGE{Address: uint64(uintptr(unsafe.Pointer(&own[0]))), Length: uint32(n)}
 	w.Count = 1
+}
+
+// ownBytes is room for the bytes of the i-th request.
+func (q *queuePair) ownBytes(i uint32) []byte {
+	slots := uint32(len(q.requests.slots))
+	if q.scratch == nil {
+		q.scratch = native.NewBytes(int(slots) * q.config.MaxInline)
+	}
+	at := int(i&(slots-1)) * q.config.MaxInline
+	return q.scratch[at : at+q.config.MaxInline]
 }
 
 // PostReceive hands a list over with one call into the library.
@@ -162,12 +217,18 @@ func (q *queuePair) settleRequest(i uint32, from *native.WC, into *driver.Comple
 	switch into.Status {
 	case driver.OK:
 		into.Bytes = r.bytes
+		if r.op == driver.OpRevoke {
+			q.revoked(r.window)
+		}
 	case driver.Flushed:
 		into.Status = q.takeVerdict(r.op)
 	default:
 		q.verdict = driver.OK
 	}
 	q.noteTrouble(into.Status)
+	if len(q.held) > 0 {
+		q.queue.holding = append(q.queue.holding, q)
+	}
 	return !r.quiet || into.Status != driver.OK // a device may report what it was asked not to
 }
 

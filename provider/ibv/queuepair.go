@@ -35,7 +35,13 @@ type queuePair struct {
 
 	requests ring[request]
 	receives ring[receive]
-	scratch  []byte // bytes of Inline requests that lie in several pieces; C memory
+	scratch  []byte           // bytes of Inline requests that lie in several pieces, or are held; C memory
+	calls    uint32           // by which requests were given to the device
+	held     []driver.Request // not given yet; see hold
+
+	windows    map[uint32]*window // by their numbers
+	lastWindow uint32
+	nobodys    *window // for fillNothing
 
 	verdict    driver.Status // of the next request that the device flushes, if it is not Flushed
 	resetTag   driver.Tag
@@ -56,10 +62,12 @@ type queuePair struct {
 
 // request is what must be known of a posted request when it ends: a device that fails does not say what it was asked for.
 type request struct {
-	tag   driver.Tag
-	bytes uint32
-	op    driver.Op
-	quiet bool
+	tag    driver.Tag
+	bytes  uint32 // of the message
+	window uint32 // of Bind and Revoke
+	op     driver.Op
+	quiet  bool
+	silent bool // the device says nothing if it succeeds
 
 	refused bool // the device did not take it
 }
@@ -153,6 +161,7 @@ func (q *queuePair) fail(verdict driver.Status) {
 
 func (q *queuePair) becomeFailed(verdict driver.Status) {
 	q.state, q.verdict, q.goneBy = driver.Error, verdict, 0
+	q.held = nil // they are flushed as what the device never had
 	q.depart()
 	q.endConnect(driver.RetryExceeded)
 }
@@ -243,7 +252,7 @@ func (q *queuePair) Close() error {
 	}
 	q.state = driver.Closed
 	q.queue.pairs.leave(q.slot)
-	if err := q.native.Close(); err != nil {
+	if err := errors.Join(q.closeNothing(), q.native.Close()); err != nil {
 		return q.queue.device.forgive(err)
 	}
 	native.FreeBytes(q.scratch)

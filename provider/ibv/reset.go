@@ -16,6 +16,10 @@ func (q *queuePair) Reset(tag driver.Tag) error {
 		q.state = driver.Error
 		q.failDevice()
 	}
+	q.held = nil
+	if err := q.closeNothing(); err != nil { // whether it is bound, nobody knows any more
+		return err
+	}
 	q.endConnect(driver.Flushed)
 	if q.pool != nil { // what has arrived comes before the reset, in which a device may drop it
 		q.queue.gather()

@@ -49,7 +49,7 @@ func newLab(tb verbstest.TB, seed uint64) verbstest.Lab {
 // capabilities are all but those that need several threads: nobody sleeps in virtual time, and a driven loop that scans
 // is called for each Write. A simulated copy costs as much as a real one, and its network's arithmetic on top.
 func capabilities() verbstest.Capabilities {
-	c := verbstest.Capabilities{Has: verbstest.Everything &^ (verbstest.Sleeps | verbstest.Preemptive)}
+	c := verbstest.Capabilities{Has: verbstest.Everything &^ (verbstest.Sleeps | verbstest.Preemptive | verbstest.SharedWaits)}
 	if testing.Short() || verbstest.RaceDetector {
 		c.QueuePairs, c.Traffic, c.Repeat = 200, 64<<20, 5
 	}

@@ -194,9 +194,10 @@ func (q *queuePair) stepSilence(gen uint32) bool {
 	return true
 }
 
-// leave ends this end's part in a connection: nothing is sent any more, and nothing waits here.
+// leave ends this end's part in a connection: nothing is sent any more, nothing waits here, and nothing is lent.
 func (q *queuePair) leave() {
 	f := q.fabric
+	q.takeBackAll()
 	q.pumpAt = clock.Never
 	// While Ready one pin on the peer stands for all requests, so that sending does not touch the peer. Those that are still
 	// on their way need their own from now on: see release.

@@ -28,6 +28,8 @@ func chaosOn(t testing.TB, f *Fabric) (hash, events uint64) {
 	}
 	must(t, f.Run(clock.Time(20*time.Microsecond)))
 	for i, q := range pairs {
+		w := q.window(t)
+		q.must(t, w.bind(hosts[i].span(0, 8), driver.RemoteAll), w.revoke(), w.bind(hosts[i].span(8, 8), driver.RemoteRead))
 		peer := hosts[(i+1)%len(hosts)]
 		for n := range 6 {
 			size := 9000 * n

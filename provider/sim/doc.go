@@ -26,6 +26,8 @@
 // downlink, and the receiver's NIC, at a max-min fair share of each; a stream of messages on one queue pair is one
 // flow. Jitter makes a message's travel longer by chance, but messages of a queue pair do not overtake each other.
 //
+// A Bind or a Revoke takes its NIC's engine for a moment, as a message does, and has taken effect. Nothing travels for it.
+//
 // Both gates are asked at the moment of landing. A Read takes effect when its last byte leaves the responder, so that
 // without Fence a Write behind it may land first, or not. Bytes are read when the last one leaves and written at one
 // instant. A requester that fails, is reset or crashes does not call back what is on the wire: it may still land.

@@ -29,6 +29,11 @@ func (q *queuePair) pump() {
 			break
 		}
 		f.traceRequest(Started, r)
+		if r.op.IsLocal() {
+			q.out.pop(f)
+			q.serveLocal(r)
+			continue
+		}
 		if n := r.load(); int(n) > f.config.Small {
 			q.move(n)
 			break
@@ -165,7 +170,7 @@ func (q *queuePair) sentAnswer(i uint32, r *request, crossing clock.Time) {
 	r.payload = f.payloads.take()
 	p := f.payloads.at(r.payload)
 	p.reset()
-	m, offset, _ := q.domain.remote(r.remote, uint64(r.bytes), driver.RemoteRead)
+	m, offset, _ := q.remote(r.remote, uint64(r.bytes), driver.RemoteRead)
 	m.read(p, offset, uint64(r.bytes))
 	r.stage = returning
 	q.arrive(i, crossing+q.latency+f.jitter(q.latency)+f.delay.land)

@@ -158,10 +158,14 @@ func (d *Device) memory(key uint32) *memory {
 	return d.memories[slot]
 }
 
-// remote finds the memory behind a capability, if it reaches n bytes and the memory's gate lets the operation in.
-func (d *Domain) remote(s driver.RemoteSpan, n uint64, needs driver.Access) (*memory, uint64, bool) {
-	m := d.device.keys[s.Key]
-	if m == nil || m.domain != d || n > s.Length || !m.access.Allows(needs) {
+// remote finds the memory behind a capability, if it reaches n bytes and the gate lets the operation in: the memory's, or that
+// of the window through which it is lent.
+func (q *queuePair) remote(s driver.RemoteSpan, n uint64, needs driver.Access) (*memory, uint64, bool) {
+	m := q.device.keys[s.Key]
+	if m == nil {
+		return q.borrowed(s, n, needs)
+	}
+	if m.domain != q.domain || n > s.Length || !m.access.Allows(needs) {
 		return nil, 0, false
 	}
 	offset := s.Address - m.region.Address

@@ -61,6 +61,7 @@ type queuePair struct {
 	chained      []*queuePair    // whose next request waits for arrived: those whose waitsFor is this one
 	peer         *queuePair      // from Ready until the next Reset
 	domain       *Domain
+	windows      *windows   // nil: it never had one
 	reads        int32      // Reads and atomics that have started and not taken effect
 	silence      uint32     // generation of the events that report a silent peer
 	waitsFor     *queuePair // the one on which the request start waits for a message

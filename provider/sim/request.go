@@ -14,6 +14,8 @@ import (
 //	               │             │             │              │             │
 //	               └─────────────┴─────────────┴── lost ◀─────┴─────────────┘   the connection broke
 //
+// A Bind or a Revoke goes from outbound to done.
+//
 // In done and lost, and in queued, only the requester's queue knows it; in the other stages it stands in one list or
 // one event, and whoever takes it from there must carry it on, lose it or, if it is dropped, release it.
 type stage uint8

@@ -34,7 +34,7 @@ func (q *queuePair) admit(r *request) driver.Status {
 	if needs == 0 || r.bytes == 0 {
 		return driver.OK
 	}
-	m, offset, ok := q.domain.remote(r.remote, uint64(r.bytes), needs)
+	m, offset, ok := q.remote(r.remote, uint64(r.bytes), needs)
 	if !ok {
 		return driver.RemoteAccess
 	}
@@ -81,7 +81,7 @@ func (q *queuePair) landWrite(r *request) {
 	if r.bytes == 0 {
 		return
 	}
-	m, offset, _ := q.domain.remote(r.remote, uint64(r.bytes), driver.RemoteWrite)
+	m, offset, _ := q.remote(r.remote, uint64(r.bytes), driver.RemoteWrite)
 	c := cursor{from: q.fabric.payloads.at(r.payload)}
 	m.write(&c, offset, uint64(r.bytes))
 	q.device.touch()
@@ -146,7 +146,7 @@ func (q *queuePair) landRead(i uint32, r *request) {
 // landAtomic operates on a word and sends back what was there.
 func (q *queuePair) landAtomic(i uint32, r *request) {
 	f := q.fabric
-	m, offset, _ := q.domain.remote(r.remote, 8, driver.RemoteAtomic)
+	m, offset, _ := q.remote(r.remote, 8, driver.RemoteAtomic)
 	b, _ := m.word(offset)
 	r.payload = f.payloads.take()
 	p := f.payloads.at(r.payload)

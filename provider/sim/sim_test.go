@@ -27,6 +27,7 @@ var (
 	_ driver.CompletionQueue = (*completionQueue)(nil)
 	_ driver.Waiter          = (*completionQueue)(nil)
 	_ driver.Driven          = (*completionQueue)(nil)
+	_ driver.Windows         = (*queuePair)(nil)
 )
 
 const (

@@ -25,6 +25,8 @@ type stormEnd struct {
 	pair   *queuePair
 	posted driver.Tag          // tags are 1, 2, 3 …
 	loud   map[driver.Tag]bool // those that must complete: the others are Quiet
+	window *window             // nil: none
+	lent   driver.RemoteSpan   // through it, or an earlier one, at some time
 }
 
 func newStormEnd(h *host) *stormEnd {
@@ -96,6 +98,7 @@ func (s *storm) reopen(e *stormEnd) {
 	if !e.host.device.dead {
 		must(s.t, e.pair.Close())
 		e.pair, e.posted, e.loud = e.host.pair(), 0, map[driver.Tag]bool{}
+		e.window = nil
 		_ = e.peer.pair.Reset(0)
 	}
 }
@@ -147,8 +150,14 @@ func (s *storm) post(e *stormEnd) {
 	if s.random.IntN(10) > 0 {
 		r.Remote = e.peer.host.remote(0, 30000)
 	}
+	if e.peer.lent.Length > 0 && s.random.IntN(4) == 0 {
+		r.Remote = e.peer.lent
+	}
 	if r.Op.IsAtomic() {
 		r.Span.Length = 8
+	}
+	if s.random.IntN(5) == 0 {
+		s.lend(e, &r)
 	}
 	if s.random.IntN(30) == 0 {
 		r.Span.Key ^= 1 << 16 // it fails locally
@@ -158,6 +167,26 @@ func (s *storm) post(e *stormEnd) {
 		e.posted++
 		e.loud[e.posted] = !r.Flags.Has(driver.Quiet)
 	}
+}
+
+// lend makes a request lend something to the peer, or take it back, through a window that may be closed before its turn.
+func (s *storm) lend(e *stormEnd, r *driver.Request) {
+	if e.host.device.dead {
+		return
+	}
+	if e.window != nil && s.random.IntN(10) == 0 {
+		must(s.t, e.window.Close())
+		e.window = nil
+	}
+	if e.window == nil {
+		e.window = e.pair.window(s.t)
+	}
+	tag := r.Tag
+	if *r = e.window.revoke(); s.random.IntN(2) == 0 {
+		*r = e.window.bind(e.host.span(0, 30000), driver.RemoteAll)
+		e.lent = r.Remote
+	}
+	r.Tag = tag
 }
 
 // check sees to it that every request of the queue pairs that are open completed once, unless it was Quiet, in order, and that

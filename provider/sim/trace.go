@@ -18,7 +18,7 @@ const (
 	Sent                  // the last byte left; of a Read, the answer's last byte left the responder
 	Landed                // it took effect at the responder
 	Completed             // its completion was queued; also for receives and for what is not data
-	Changed               // a change of access, or a Reset, took effect
+	Changed               // a change of access, a Bind, a Revoke or a Reset took effect
 	Failed                // a queue pair went to Error
 	Crashed               // a node stopped
 	Restarted             // a node came back

@@ -9,7 +9,7 @@ type answer struct {
 	sequence uint32        // of the request: everything before it is done
 	total    uint64        // frameRead: bytes
 	address  uint64
-	region   *region
+	target   target
 	old      uint64 // frameAtomic
 }
 
@@ -24,7 +24,7 @@ type answers struct {
 func (a *answers) at(i int) *answer { return &a.items[(a.head+i)%len(a.items)] }
 
 func (a *answers) pop() {
-	*a.at(0) = answer{} // the ring must not keep the region
+	*a.at(0) = answer{} // the ring must not keep the target
 	a.head = (a.head + 1) % len(a.items)
 	a.count--
 	a.moved = 0

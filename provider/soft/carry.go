@@ -26,11 +26,14 @@ func (v verdict) final() bool { return v < again }
 // carry moves the oldest request on, within the budget. inline holds its bytes if they were taken before. Everything
 // happens between the marks at the peer's gate, and only while the peer's words allow it.
 func (q *QueuePair) carry(r *driver.Request, inline []byte) verdict {
+	if r.Op.IsLocal() {
+		return q.carryLocal(r)
+	}
 	me := &q.requester
 	var v visit // not a literal, which would be built elsewhere, copied, and stall on its own stores
 	v.q, v.peer, v.request, v.inline, v.total = q, me.peer, r, inline, r.Bytes()
 	if r.Op.HasRemote() && v.total > 0 {
-		v.target = me.find(r.Remote.Key)
+		v.aim(r.Remote.Key)
 	}
 	if v.peer.neighbour != nil {
 		if ends := v.prepare(); ends != arrived {
@@ -49,7 +52,7 @@ func (q *QueuePair) carry(r *driver.Request, inline []byte) verdict {
 	if me.left = v.mark + 1; !me.peer.gate.leave(v.mark) {
 		ends = verdict(driver.RemoteAccess)
 	}
-	runtime.KeepAlive(v.target) // or the collector might unmap a view while it is used
+	runtime.KeepAlive(v.target.region) // or the collector might unmap a view while it is used
 	if ends == starved {
 		return q.starve()
 	}
@@ -161,7 +164,7 @@ type visit struct {
 	request *driver.Request
 	inline  []byte  // bytes of the message that were taken before; nil: its spans are used
 	total   uint64  // length of the message
-	target  *region // that the remote key names; nil: none, or none needed
+	target  target  // that the remote key names; zero: none, or none needed
 	local   *region // of the first span; nil: it is empty
 	mark    uint64  // at the peer's gate
 }
@@ -196,6 +199,15 @@ func (v *visit) carry() verdict {
 	return v.atomic()
 }
 
+// aim finds what a remote key names.
+func (v *visit) aim(key uint64) {
+	if isLent(key) {
+		v.target = v.peer.borrow(key)
+	} else {
+		v.target.region = v.q.requester.find(key)
+	}
+}
+
 // admitted asks the words of the peer's end.
 func (v *visit) admitted() verdict {
 	if phase := v.peer.phase(); !phase.accepts() {
@@ -218,7 +230,7 @@ func (v *visit) unusable() verdict {
 // unreachable is how a request ends that the target does not let in. If its pages are being moved, or were moved since
 // they were mapped here, the request waits.
 func (v *visit) unreachable() verdict {
-	if v.target != nil && v.target.memory == nil && (v.target.stale() || v.target.word.Load()&(moving|alive) == moving|alive) {
+	if v.target.region != nil && v.target.memory == nil && (v.target.stale() || v.target.word.Load()&(moving|alive) == moving|alive) {
 		return again
 	}
 	return verdict(driver.RemoteAccess)
@@ -244,7 +256,7 @@ func (v *visit) open(p *pieces) {
 
 // reachable reports whether the target lets the whole message in, not only what this visit moves.
 func (v *visit) reachable(need driver.Access) bool {
-	return v.target != nil && v.target.allows(need) && v.target.contains(v.request.Remote.Address, v.total)
+	return v.target.admits(need, v.request.Remote.Address, v.total)
 }
 
 // share returns how many bytes to move during this visit. A rest too short to hold a whole aligned word is not left
@@ -298,8 +310,13 @@ func (v *visit) read() verdict {
 	}
 	var dst pieces
 	v.open(&dst)
-	dst.writeFrom(v.target.slice(v.request.Remote.Address+v.q.requester.moved, n))
-	if v.peer.neighbour != nil && !v.target.allows(driver.RemoteRead) {
+	src := v.target.slice(v.request.Remote.Address+v.q.requester.moved, n)
+	if n < v.total { // a part of much: the last word is nothing special, and apart from the rest it would slow that down
+		dst.copyFrom(src)
+	} else {
+		dst.writeFrom(src)
+	}
+	if v.peer.neighbour != nil && !v.reachable(driver.RemoteRead) {
 		return v.unreachable() // the pages may have been moved away meanwhile: then nothing was read
 	}
 	return v.moved(n)

@@ -16,7 +16,7 @@ const quantum = 1 << 20
 
 // CompletionQueue is where ends are reported, and the owner of the queue pairs that report there: what one goroutine
 // does for all of them is done under one lock, which only the device's goroutine ever contends for. It implements
-// driver.CompletionQueue and driver.Waiter.
+// driver.CompletionQueue and driver.SharedWaiter.
 type CompletionQueue struct {
 	device *Device
 	depth  int
@@ -33,7 +33,7 @@ type CompletionQueue struct {
 	busy   []*QueuePair // with something unfinished, each once
 	fences []fence      // changes of memory access that wait for visitors
 	next   clock.Time   // when the last turn wanted another: soon, a deadline, or clock.Never
-	known  clock.Time   // the same, as the owner knows it when it waits
+	known  clock.Time   // the same, as the owner knows it when it waits; soon: it does not
 
 	ready readySet // the summary is the peers', the rest is guarded by mu
 	sleep sleeper
@@ -58,6 +58,10 @@ func (c *CompletionQueue) Poll(into []driver.Completion) (int, error) {
 	n := c.done.pop(into)
 	if p := c.sleep.poller.Load(); p != nil {
 		p.polled()
+	}
+	if c.next < c.known { // another goroutine shares the queue, and waits: too long
+		c.known = c.next
+		c.sleep.wake()
 	}
 	c.exit()
 	return n, nil

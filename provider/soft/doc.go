@@ -38,6 +38,10 @@
 // neighbour's, its outbox's, the arena's; a domain's last. Who waits for a gate may hold the lock of its own completion
 // queue: whoever is inside never takes it.
 //
+// What a window lends stands in a table of its queue pair (loan.go), and a requester looks only in that of its peer. The key
+// says where, so that lending costs no question to anybody. It is asked inside the gate like all the rest: who takes it back
+// waits for one visitor at most.
+//
 // Control words hold no Go pointers. They lie on the Go heap, where the race detector sees them, or, if the device has
 // the lane for shared memory, in an arena (place.go) that neighbours map.
 //

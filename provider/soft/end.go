@@ -38,8 +38,8 @@ func (p phase) broken() bool { return p >= phaseFailed }
 // that two processes share. The words are grouped by who writes them most, a cache line each.
 type end struct {
 	phaseWord atomic.Uint32
-	access    atomic.Uint32 // driver.Access: what the peer may do
-	_         [56]byte
+	access    atomic.Uint32             // driver.Access: what the peer may do
+	lent      [loanChunks]atomic.Uint64 // where the loans of the windows lie; 0: there are none
 
 	// Written by the peer's requester, while it is inside the gate.
 	gate    gate

@@ -14,25 +14,46 @@ func (v *visit) prepare() verdict {
 	if !r.Op.HasRemote() || v.total == 0 {
 		return arrived
 	}
-	if v.target == nil || v.target.stale() {
-		if pending := v.fetchTarget(); pending {
-			return v.q.awaitMapping()
-		}
+	if pending := v.mapTarget(); pending {
+		return v.q.awaitMapping()
 	}
-	if v.target != nil && r.Op != driver.OpRead && v.target.contains(r.Remote.Address, v.total) {
+	if v.target.region != nil && r.Op != driver.OpRead && v.target.contains(r.Remote.Address, v.total) {
 		v.peer.gate.mark = stretch{key: v.target.localKey,
 			offset: r.Remote.Address - v.target.base + v.q.requester.moved, length: v.share()}
 	}
 	return arrived
 }
 
+// mapTarget sees to it that what the request names is mapped, as far as it can be.
+func (v *visit) mapTarget() (pending bool) {
+	switch {
+	case v.target.loan != nil:
+		return v.mapLoan()
+	case isLent(v.request.Remote.Key): // it is not
+		return false
+	case v.target.region == nil || v.target.stale():
+		return v.fetchTarget()
+	}
+	return false
+}
+
+// mapLoan asks for the memory that the loan is a piece of, when that is first used: the next loans cost no question.
+func (v *visit) mapLoan() (pending bool) {
+	keys, key := v.peer.keys.(*farKeys), v.target.loan.localKey()
+	if !keys.mapSpan(driver.Span{Length: 1, Key: key}, v.q.bell) {
+		return true
+	}
+	v.target.region = keys.known[key]
+	return false
+}
+
 // fetchTarget asks for the memory that the request names.
 func (v *visit) fetchTarget() (pending bool) {
 	me, key := &v.q.requester, v.request.Remote.Key
 	me.forget(key)
-	v.target, pending = v.peer.keys.(*farKeys).fetch(viewKey{0, key}, v.q.bell)
-	if v.target != nil {
-		me.remember(v.target)
+	v.target.region, pending = v.peer.keys.(*farKeys).fetch(viewKey{0, key}, v.q.bell)
+	if v.target.region != nil {
+		me.remember(v.target.region)
 	}
 	return pending
 }

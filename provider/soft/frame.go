@@ -31,7 +31,8 @@ const (
 	frameOpEnd
 )
 
-func (o frameOp) isRequest() bool { return driver.Op(o).IsRequest() }
+// isRequest reports whether a frame begins a request. Those that are carried out at their own end are never told.
+func (o frameOp) isRequest() bool { return driver.Op(o).IsRequest() && !driver.Op(o).IsLocal() }
 
 // What a frame may carry. A rest of less than two words is not left to a frame of its own: see visit.share.
 const (
@@ -101,7 +102,7 @@ func (h *header) parse(b []byte) error {
 func (h *header) check() error {
 	op := driver.Op(h.op)
 	switch {
-	case !op.IsRequest() && (h.op < frameMore || h.op >= frameOpEnd):
+	case !h.op.isRequest() && (h.op < frameMore || h.op >= frameOpEnd):
 		return fmt.Errorf("unknown frame %d", h.op)
 	case h.status != 0 && (h.op != frameNak || !h.status.Refused()), h.op == frameNak && h.status == 0:
 		return fmt.Errorf("frame %d with status %v", h.op, h.status)
@@ -109,7 +110,7 @@ func (h *header) check() error {
 		return fmt.Errorf("frame %d with %d bytes, most is %d", h.op, h.length, maxPiece)
 	case h.length != 0 && !h.op.hasPayload():
 		return fmt.Errorf("frame %d with %d bytes, which carries none", h.op, h.length)
-	case op.IsRequest() && !op.IsAtomic() && h.total > maxMessage:
+	case h.op.isRequest() && !op.IsAtomic() && h.total > maxMessage:
 		return fmt.Errorf("%v of %d bytes, most is %d", op, h.total, uint32(maxMessage))
 	case h.op.beginsMessage() && h.length != pieceOf(h.total):
 		return fmt.Errorf("%v of %d bytes begins with %d, want %d", op, h.total, h.length, pieceOf(h.total))

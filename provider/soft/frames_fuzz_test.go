@@ -15,6 +15,7 @@ import (
 type theatre struct {
 	*host
 	open, readOnly, secret, closed *Memory
+	lent, takenBack                uint64 // keys: of what may be read, and of what is secret again
 }
 
 func newTheatre(t testing.TB) *theatre {
@@ -45,23 +46,43 @@ func (a *theatre) stage(t testing.TB, requests int) (q *QueuePair, other int) {
 	ok(t, w.begin(1))
 	q.cq.mu.Unlock()
 	receive(t, q, driver.Receive{Span: span(a.open, 32<<10, 64)}, driver.Receive{Span: span(a.open, 33<<10, 4096)})
+	own := a.lend(t, q)
 	for i := range requests {
-		op := driver.Op(1 + i%7)
+		op := driver.Op(1 + i%9)
 		r := driver.Request{Op: op, Span: span(a.open, 48<<10, 8), Remote: driver.RemoteSpan{Length: 8}}
-		if op == driver.OpRead {
+		switch op {
+		case driver.OpRead:
 			r.Span.Length, r.Remote.Length = 4096, 4096
+		case driver.OpBind:
+			r, _ = bind(0, own, span(a.open, 48<<10, 8), driver.RemoteAll)
+		case driver.OpRevoke:
+			r = revoke(0, own)
 		}
 		post(t, q, r)
 	}
 	return q, fds[1]
 }
 
+// lend lends something through the queue pair, takes something else back, and returns a window that is left.
+func (a *theatre) lend(t testing.TB, q *QueuePair) *Window {
+	t.Helper()
+	first, second := a.window(q), a.window(q)
+	open, lent := bind(0, first, span(a.readOnly, 0, 4096), driver.RemoteRead)
+	over, takenBack := bind(0, second, span(a.secret, 0, 4096), driver.RemoteAll)
+	post(t, q, open, over, revoke(0, second))
+	a.lent, a.takenBack = lent.Key, takenBack.Key
+	return second
+}
+
 // frameFrom makes a frame that is nearly right out of a few bytes: a fuzzer would never guess a key.
 func (a *theatre) frameFrom(b []byte) (h header, payload int) {
-	keys := []*Memory{a.open, a.readOnly, a.secret, a.closed}
-	m := keys[b[1]%4].region
+	m := []*Memory{a.open, a.readOnly, a.secret, a.closed, a.readOnly, a.secret}[b[1]%6].region
+	key := []uint64{4: a.lent, 5: a.takenBack}[b[1]%6]
+	if key == 0 {
+		key = m.remoteKey
+	}
 	h = header{op: frameOp(b[0] % 32), sequence: uint32(b[2] % 16), ack: uint32(b[3] % 16), total: uint32(b[4]) * uint32(b[5]),
-		key: m.remoteKey + uint64(b[6]/250), address: m.base + uint64(b[7])*uint64(b[8]), imm: uint32(b[9]), operand: uint64(b[9])}
+		key: key + uint64(b[6]/250), address: m.base + uint64(b[7])*uint64(b[8]), imm: uint32(b[9]), operand: uint64(b[9])}
 	if h.length = pieceOf(h.total); !h.op.hasPayload() || b[10] > 250 {
 		h.length = uint32(b[10]) * 17 * uint32(b[11]/128)
 	}
@@ -80,6 +101,7 @@ func FuzzFrames(f *testing.F) {
 	for op := range byte(frameOpEnd) {
 		seed(op, false, op, 0, 0, 0, 8, 1, 0, 0, 0, 7, 0, 0, op, 0, 1, 0, 200, 40, 0, 8, 3, 7, 0, 0)
 		seed(7, false, op, 2, 0, 1, 8, 8, 0, 0, 0, 5, 0, 0)
+		seed(15, false, op, 4, 0, 9, 8, 8, 0, 0, 0, 5, 0, 0, op, 5, 1, 9, 8, 8, 0, 0, 0, 5, 0, 0)
 	}
 	seed(3, true, 1, 2, 3, 4)
 	f.Fuzz(func(t *testing.T, requests uint8, raw bool, data []byte) {

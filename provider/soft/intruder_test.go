@@ -95,6 +95,10 @@ func TestIntruders(t *testing.T) {
 	for name, attack := range map[string]func(*intruder){
 		"unknown frame": func(i *intruder) { i.say(header{op: 99}, 0) },
 		"frame 0":       func(i *intruder) { i.say(header{}, 0) },
+		"a Bind": func(i *intruder) {
+			i.say(header{op: frameOp(driver.OpBind), total: 64, key: lentKey(1, 0), address: r.Address}, 0)
+		},
+		"a Revoke": func(i *intruder) { i.say(header{op: frameOp(driver.OpRevoke), quiet: true}, 0) },
 		"text": func(i *intruder) {
 			_, _ = i.conn.Write([]byte("GET / HTTP/1.1\r\nHost: localhost\r\nAccept: */*\r\n\r\n"))
 		},

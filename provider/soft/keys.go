@@ -71,7 +71,7 @@ func (t *keyTable) add(r *region) error {
 	if err != nil {
 		return err
 	}
-	for r.remoteKey == 0 || t.regions[r.remoteKey] != nil {
+	for r.remoteKey == 0 || isLent(r.remoteKey) || t.regions[r.remoteKey] != nil {
 		r.remoteKey = t.random.Uint64()
 	}
 	home := &(*t.tenants.Load())[index]

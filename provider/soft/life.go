@@ -20,6 +20,7 @@ type life struct {
 	place   int     // among the lives of the domain; guarded by its lock
 	bell    *bell
 	keys    keyring      // of the domain
+	loans   *loanTable   // of the queue pair
 	fragile *atomic.Bool // the domain has memory that may be truncated
 	pool    *pool        // where messages find their receives
 	order   []arrival    // ring, in the order of arrival; allocated before the first receive can be taken

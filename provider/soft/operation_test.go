@@ -162,6 +162,17 @@ func TestLongSendFillsOneReceive(t *testing.T) {
 	checkOnly(t, l.memb.Region().Bytes, 8, l.mema.Region().Bytes[:size])
 }
 
+// TestLongReadFillsTwoSpans reads more than a quantum, which takes several visits.
+func TestLongReadFillsTwoSpans(t *testing.T) {
+	l := newLink(t)
+	const size, first = 3*quantum + 11, quantum/2 + 3
+	fill(l.memb.Region().Bytes[:size])
+	post(t, l.qa, driver.Request{Tag: 1, Op: driver.OpRead, Span: span(l.mema, 8, first),
+		More: []driver.Span{span(l.mema, 8+first, size-first)}, Remote: remote(l.memb, 0, size)})
+	l.a.expect(1, driver.OpRead, driver.OK)
+	checkOnly(t, l.mema.Region().Bytes, 8, l.memb.Region().Bytes[:size])
+}
+
 func TestAtomicsReturnTheOldValue(t *testing.T) {
 	l := newLink(t)
 	at := word(l.memb.Region().Bytes[16:])

@@ -35,6 +35,7 @@ func (c *CompletionQueue) bePatient(p *poller) {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	p.resting = true
 	for _, w := range p.lacking {
 		w.lacking = false
 		if _, plain := w.pipe.(*socket); plain && !w.closed && !w.leaving && w.in.left >= leastPatience {

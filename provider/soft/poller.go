@@ -26,20 +26,21 @@ const few = 4
 // moment before it sleeps: a blocking epoll_wait would take twice as long. While nobody sleeps, the bed does not watch the
 // set: otherwise every message to a polling owner would wake an idle thread of the scheduler.
 type poller struct {
-	set    int // epoll, of sockets
-	bed    int // epoll, of set, while somebody sleeps, and of event
-	event  int // eventfd: who writes to it wakes the owner
-	waking sync.Mutex
-	shut   bool // the event descriptor may be somebody else's by now; guarded by waking
-	file   *os.File
-	raw    syscall.RawConn
-	ready  func(uintptr) bool // kept, because a method value would be allocated at every sleep
-	dated  bool               // the file has a deadline
-	rested bool               // the sleeper has looked round, and sleeps, or has slept
-	armed  bool               // the bed watches the set; the owner's
-	looks  int                // of the owner, since it slept
-	peeked unix.EpollEvent    // the sleeper's own: only that there is something matters
-	events [64]unix.EpollEvent
+	set     int // epoll, of sockets
+	bed     int // epoll, of set, while somebody sleeps, and of event
+	event   int // eventfd: who writes to it wakes the owner
+	waking  sync.Mutex
+	shut    bool // the event descriptor may be somebody else's by now; guarded by waking
+	file    *os.File
+	raw     syscall.RawConn
+	ready   func(uintptr) bool // kept, because a method value would be allocated at every sleep
+	dated   bool               // the file has a deadline
+	rested  bool               // the sleeper has looked round, and sleeps, or has slept
+	resting bool               // the owner is about to sleep, sleeps, or has not looked round since; guarded by the queue's lock
+	armed   bool               // the bed watches the set; the sleeper's while it is resting, else guarded by the queue's lock
+	looks   int                // of the owner, since it slept; the same
+	peeked  unix.EpollEvent    // the sleeper's own: only that there is something matters
+	events  [64]unix.EpollEvent
 
 	wires   []*wire // by the number that the kernel knows them by; nil: vacant
 	lacking []*wire // those among them that may lack much of a frame
@@ -268,9 +269,13 @@ func (p *poller) wakes(uintptr) bool {
 }
 
 // polled is called when the owner has looked at its sockets itself. If it looks again and again without sleep, the bed
-// stops to watch them. An owner that sleeps between its looks is spared that: changing it costs two system calls.
+// stops to watch them. An owner that sleeps between its looks is spared that: changing it costs two system calls. Nor may
+// it stop while another goroutine, which shares the queue, sleeps there.
 func (p *poller) polled() {
 	const often = 64
+	if p.resting {
+		return
+	}
 	if p.looks++; p.looks > often {
 		p.arm(false)
 	}
@@ -278,6 +283,7 @@ func (p *poller) polled() {
 
 // awake is polled for an owner that waits, and says what went on.
 func (p *poller) awake() traffic {
+	p.resting = false
 	p.polled()
 	if p.open == 0 {
 		return none

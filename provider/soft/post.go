@@ -129,7 +129,10 @@ func (q *QueuePair) conclude(r *driver.Request, v verdict) {
 	if status := driver.Status(v); status != driver.OK {
 		q.fail(r, status)
 	} else if !r.Flags.Has(driver.Quiet) {
-		q.report(r.Tag, r.Op, driver.OK).Bytes = uint32(r.Bytes())
+		done := q.report(r.Tag, r.Op, driver.OK)
+		if !r.Op.IsLocal() {
+			done.Bytes = uint32(r.Bytes())
+		}
 	}
 }
 

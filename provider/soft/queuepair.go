@@ -29,6 +29,7 @@ type QueuePair struct {
 	wire      *wire  // to a peer on the TCP lane; nil: there is none, or not any more
 	reaped    uint64 // arrivals of this life that were reported: up to, not including
 	controls  controls
+	windows   windows
 }
 
 // NewQueuePair makes a queue pair in state New. Package verbs has checked that the numbers in config are within Limits
@@ -99,8 +100,10 @@ func (q *QueuePair) beginLife(epoch uint32) error {
 		access = old.access.Load()
 	}
 	l := &life{end: words, endRef: at, epoch: epoch, number: q.number, domain: q.domain, bell: q.bell, pool: q.pool,
-		keys: q.domain.keys, fragile: &q.domain.fragile}
+		keys: q.domain.keys, loans: &q.windows.table, fragile: &q.domain.fragile}
 	l.access.Store(access)
+	q.windows.endAll()
+	q.windows.table.show(l)
 	l.gate.open(epoch)
 	q.requester.reset()
 	q.reaped = 0
@@ -195,6 +198,7 @@ func (q *QueuePair) Close() error {
 	l.awaitLeft()
 	q.abandon(l)
 	q.retire(l)
+	q.windows.close(q.device.arena)
 	if !q.pool.shared {
 		q.pool.drop()
 	}

@@ -23,13 +23,14 @@ type requester struct {
 	slot     uint32     // 1 + the receive at the peer that a message has taken; 0: none yet
 	deadline clock.Time // when waiting for a receive ends; 0: not waiting
 	askBy    clock.Time // when waiting for a neighbour's memory ends; 0: not waiting
+	seen     uint64     // who was inside this end's gate when a window's loan ended
 }
 
 // reset forgets the peer. The backlog is empty, and keeps its memory.
 func (r *requester) reset() { *r = requester{backlog: r.backlog} }
 
 // begin prepares for the next request.
-func (r *requester) begin() { r.moved, r.slot, r.deadline, r.askBy = 0, 0, 0, 0 }
+func (r *requester) begin() { r.moved, r.slot, r.deadline, r.askBy, r.seen = 0, 0, 0, 0, 0 }
 
 // find returns the region of the peer's domain with a remote key, or nil. Whether it is alive is asked inside the gate.
 func (r *requester) find(key uint64) *region {
@@ -65,6 +66,7 @@ type waiting struct {
 	inline  []byte         // room for taken; kept for reuse
 	taken   []byte         // the bytes of an Inline request, copied when it was posted; nil: use its spans
 	after   *life          // whose arrivals a chained request waits for; nil: of a queue pair that was not there
+	carried bool           // on a wire, a Bind or a Revoke: done, and to be reported in its turn
 }
 
 // backlog is a ring of requests that grows by doubling up to the queue pair's depth. Its entries keep their buffers, so
@@ -95,7 +97,7 @@ func (b *backlog) push(r *driver.Request, depth int) *waiting {
 	w.request = *r
 	w.more = append(w.more[:0], r.More...)
 	w.request.More = w.more
-	w.taken, w.after = nil, nil
+	w.taken, w.after, w.carried = nil, nil, false
 	return w
 }
 

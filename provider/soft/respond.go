@@ -47,7 +47,7 @@ func (w *wire) stepRequest(h *header) {
 	}
 	in.dropping = false
 	in.op, in.imm, in.key, in.address, in.quiet = driver.Op(h.op), h.imm, h.key, h.address, h.quiet
-	in.total, in.moved, in.receive, in.region = uint64(h.total), 0, 0, nil
+	in.total, in.moved, in.receive, in.target = uint64(h.total), 0, 0, target{}
 	switch {
 	case in.op == driver.OpRead:
 		w.beginRead()
@@ -75,7 +75,7 @@ func (w *wire) stepMore(h *header) {
 func (w *wire) beginMessage() {
 	in := &w.in
 	if in.op != driver.OpSend && in.op != driver.OpSendImm {
-		if in.region = nil; !w.permitted() {
+		if !w.permitted() {
 			return
 		}
 	}
@@ -106,14 +106,23 @@ func (w *wire) permitted() bool {
 	if in.total == 0 {
 		return true
 	}
-	if in.region == nil {
-		in.region = in.recent.find(w.life.domain, in.key)
+	if in.target.region == nil {
+		w.aimAt(in.key)
 	}
-	if in.region == nil || !in.region.allows(need) || !in.region.contains(in.address, in.total) {
+	if !in.target.admits(need, in.address, in.total) {
 		w.refuse(driver.RemoteAccess)
 		return false
 	}
 	return true
+}
+
+// aimAt finds what a remote key names.
+func (w *wire) aimAt(key uint64) {
+	if in := &w.in; isLent(key) {
+		in.target = w.life.borrow(key)
+	} else {
+		in.target.region = in.recent.find(w.life.domain, key)
+	}
 }
 
 // takeReceive takes the receive that the message needs. If there is none, the request is dropped, and the peer told to
@@ -190,7 +199,7 @@ func (w *wire) deliver(status driver.Status) {
 // beginRead is the request of a Read. Its bytes go out with the answers.
 func (w *wire) beginRead() {
 	if in := &w.in; w.permitted() {
-		w.answer(answer{op: frameRead, sequence: in.expected, total: in.total, address: in.address, region: in.region})
+		w.answer(answer{op: frameRead, sequence: in.expected, total: in.total, address: in.address, target: in.target})
 		in.op = driver.OpNone
 		in.expected++
 	}
@@ -205,7 +214,7 @@ func (w *wire) beginAtomic(h *header) {
 	}
 	if w.permitted() {
 		r := driver.Request{Op: in.op, Compare: h.compare(), Swap: h.operand}
-		old := fetch(word(in.region.slice(in.address, wordSize)), &r)
+		old := fetch(word(in.target.slice(in.address, wordSize)), &r)
 		w.answer(answer{op: frameAtomic, sequence: in.expected, old: old})
 		in.op = driver.OpNone
 		in.expected++

@@ -23,9 +23,15 @@ func (q *QueuePair) settle(l *life) bool {
 	return true
 }
 
-// flushBacklog ends all requests that wait: the oldest with the given status, the others as Flushed.
+// flushBacklog ends all requests that wait: the oldest with the given status, the others as Flushed. A Revoke that has taken
+// effect meanwhile has not failed: it is often what has broken the life, because the peer went on and was refused.
 func (q *QueuePair) flushBacklog(oldest driver.Status) {
 	q.unwatch()
+	if q.requester.backlog.count > 0 && q.isRevoked(&q.requester.backlog.front().request) {
+		if r := q.unkeep(); !r.Flags.Has(driver.Quiet) {
+			q.report(r.Tag, r.Op, driver.OK)
+		}
+	}
 	for q.requester.backlog.count > 0 {
 		r := q.unkeep()
 		q.report(r.Tag, r.Op, oldest)

@@ -224,7 +224,8 @@ func TestReaderAfterPagesMoved(t *testing.T) {
 
 	me := &other.requester
 	r := driver.Request{Op: driver.OpRead, Span: span(l.mema, 0, 21), Remote: remote(l.memb, 64, 21)}
-	v := visit{q: other, peer: me.peer, request: &r, total: 21, target: me.find(l.memb.region.remoteKey)}
+	v := visit{q: other, peer: me.peer, request: &r, total: 21}
+	v.aim(l.memb.region.remoteKey)
 	if v.prepare() != arrived {
 		t.Fatal("it is not mapped")
 	}

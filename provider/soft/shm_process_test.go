@@ -38,22 +38,28 @@ func startNeighbour(t testing.TB, pairs, user int) *neighbourProcess {
 	t.Helper()
 	p := &neighbourProcess{t: t, cmd: exec.Command("/proc/self/exe", "-test.run=^TestNeighbourProcess$")}
 	p.cmd.Env = append(os.Environ(), fmt.Sprintf("%s=%d", neighbourVariable, pairs))
-	p.cmd.Dir, p.cmd.Stderr = "/", os.Stderr
 	if user != os.Getuid() {
 		p.cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: uint32(user), Gid: uint32(user)}}
 	}
+	p.start()
+	return p
+}
+
+// start starts it. When the test ends, there is nothing more to read for it.
+func (p *neighbourProcess) start() {
+	p.t.Helper()
+	p.cmd.Dir, p.cmd.Stderr = "/", os.Stderr
 	in, err := p.cmd.StdinPipe()
-	ok(t, err)
+	ok(p.t, err)
 	out, err := p.cmd.StdoutPipe()
-	ok(t, err)
+	ok(p.t, err)
 	p.in, p.out = in, bufio.NewReader(out)
-	ok(t, p.cmd.Start())
-	t.Cleanup(func() {
+	ok(p.t, p.cmd.Start())
+	p.t.Cleanup(func() {
 		in.Close()
 		_, _ = io.Copy(io.Discard, p.out)
-		ok(t, p.cmd.Wait())
+		ok(p.t, p.cmd.Wait())
 	})
-	return p
 }
 
 func (p *neighbourProcess) hear() string {

@@ -86,7 +86,16 @@ func (p *pieces) readInto(dst []byte) {
 	}
 }
 
-// writeFrom spreads src over the next bytes.
+// copyFrom spreads src over the next bytes, each piece by one copy: from 1 MiB on, Go's copy passes the cache by.
+func (p *pieces) copyFrom(src []byte) {
+	for len(src) > 0 {
+		n := copy(p.next(uint64(len(src))), src)
+		p.skip(uint64(n))
+		src = src[n:]
+	}
+}
+
+// writeFrom spreads src over the next bytes as place does.
 func (p *pieces) writeFrom(src []byte) {
 	for len(src) > 0 {
 		dst := p.next(uint64(len(src)))

@@ -54,7 +54,7 @@ func (n *neighbour) see(in noteWithFD) (*life, error) {
 		return nil, s.err
 	}
 	keys := &farKeys{neighbour: n, there: name, domain: d.Domain, known: make(map[uint32]*region)}
-	l.keys, l.fragile = keys, &keys.fragile
+	l.keys, l.loans, l.fragile = keys, new(loanTable), &keys.fragile
 	b.wake = n.waker(ref(d.Words), in.fd)
 	return l, nil
 }

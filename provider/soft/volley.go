@@ -18,12 +18,13 @@ const (
 // volley carries out what it can of the front of list, and returns how many requests that were.
 func (q *QueuePair) volley(list []driver.Request) int {
 	me := &q.requester
-	if len(list) < 2 || me.backlog.count > 0 || q.wire != nil || !isShort(&list[0]) || !isShort(&list[1]) {
+	if len(list) < 2 || me.backlog.count > 0 || q.wire != nil || !isShort(&list[0]) || !isShort(&list[1]) ||
+		isLent(list[0].Remote.Key) {
 		return 0
 	}
 	var v visit
 	v.q, v.peer, v.request, v.total = q, me.peer, &list[0], uint64(list[0].Span.Length)
-	v.target = me.find(list[0].Remote.Key)
+	v.target.region = me.find(list[0].Remote.Key)
 	n, bytes, named := v.reach(list)
 	if n < 2 || v.peer.neighbour != nil && v.target.stale() || v.isFragile() {
 		return 0
@@ -41,7 +42,7 @@ func (q *QueuePair) volley(list []driver.Request) int {
 	}
 	me.left = v.mark + 1
 	inside := me.peer.gate.leave(v.mark)
-	runtime.KeepAlive(v.target)
+	runtime.KeepAlive(v.target.region)
 	if !inside {
 		q.fail(&list[0], driver.RemoteAccess)
 		return 1
@@ -62,7 +63,7 @@ func isShort(r *driver.Request) bool {
 // reach returns how many requests of list a volley to the target can have within the budget, how many bytes they have, and
 // what they write to.
 func (v *visit) reach(list []driver.Request) (n int, bytes uint64, named stretch) {
-	if v.target == nil {
+	if v.target.region == nil {
 		return 0, 0, named
 	}
 	budget := v.q.requester.budget

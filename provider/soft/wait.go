@@ -3,6 +3,7 @@ package soft
 import (
 	"errors"
 	"runtime"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -92,6 +93,14 @@ func (c *CompletionQueue) Wake() {
 	}
 }
 
+// WaitShared is Wait without the lock of those who share the queue: what it touches is guarded by the queue's own, or is
+// the waiter's alone.
+func (c *CompletionQueue) WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error {
+	lock.Unlock()
+	defer lock.Lock()
+	return c.Wait(until, spin)
+}
+
 // Wait returns when a completion may be there, when until has come, or when Wake was called since the last Wait. It
 // does the NIC's work meanwhile.
 func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
@@ -108,6 +117,7 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 		}
 		switch {
 		case c.sleep.called.Swap(false), now >= until:
+			c.waited()
 			return nil
 		case next == soon:
 			runtime.Gosched()
@@ -158,12 +168,21 @@ func (c *CompletionQueue) attend() (next clock.Time, found bool, sockets traffic
 	}
 	c.work()
 	next, found = c.next, c.done.count() > 0
-	c.known = next
+	if c.known = next; found {
+		c.known = soon // it does not wait
+	}
 	if p := c.sleep.poller.Load(); p != nil {
 		sockets = p.awake()
 	}
 	c.exit()
 	return next, found, sockets, nil
+}
+
+// waited is the end of a wait that has found nothing.
+func (c *CompletionQueue) waited() {
+	c.mu.Lock()
+	c.known = soon
+	c.mu.Unlock()
 }
 
 // wakeForDone tells the owner about completions that the device's goroutine has found for it, or that there is something

@@ -15,7 +15,8 @@ import (
 // done by whoever holds the lock of the completion queue: the owner in Post, Poll and Wait, or the attendant while the
 // owner is away. Memory is touched only inside the gate of the life, each time after asking anew whether that is allowed.
 //
-// Invariant: every request in the backlog of the queue pair has a sequence: the oldest that of acked, and so on.
+// Invariant: every request in the backlog of the queue pair that the peer hears of has a sequence: the oldest of them that of
+// acked, and so on. Between them may be some that it does not hear of, which are carried out here when it is their turn.
 type wire struct {
 	q      *QueuePair
 	life   *life
@@ -47,7 +48,8 @@ type wire struct {
 
 	// The requester's side.
 	acked    uint32        // sequence of the oldest request that is not done
-	sent     int           // requests, from the oldest, that were written whole
+	sent     int           // requests, from the oldest, that were written whole, or carried out here
+	local    int           // of those, the ones that were carried out here. Invariant: none of them is the oldest
 	moved    uint64        // bytes of the one behind them that were written
 	reading  int           // Reads and atomics among those sent
 	fetched  uint64        // bytes of the oldest, a Read, that have come
@@ -101,6 +103,7 @@ func (w *wire) turn() (next clock.Time, idle bool) {
 		w.end(driver.ReceiverNotReady)
 		return soon, false
 	}
+	w.carryLocals()
 	next = w.send()
 	w.awaitRoom()
 	if w.legible || w.ackLater() && !w.ackUnasked() {

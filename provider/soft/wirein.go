@@ -38,7 +38,7 @@ type incoming struct {
 	moved   uint64 // bytes that are in place, or were thrown away
 	key     uint64
 	address uint64
-	region  *region
+	target  target // zero: not looked up yet, or there is none
 	recent  regions
 }
 
@@ -183,7 +183,7 @@ func (w *wire) aimWrite(b *batch) int {
 	if in.moved >= tail {
 		return 0
 	}
-	return b.add(in.region.slice(in.address+in.moved, min(uint64(in.left), tail-in.moved)))
+	return b.add(in.target.slice(in.address+in.moved, min(uint64(in.left), tail-in.moved)))
 }
 
 // tail returns where in the message the last aligned word of the target begins, or 0 if there is none.
@@ -229,13 +229,13 @@ func (w *wire) absorbWrite(b []byte) []byte {
 	tail := in.tail()
 	if in.moved < tail {
 		b = b[:min(uint64(len(b)), tail-in.moved)]
-		copy(in.region.slice(in.address+in.moved, uint64(len(b))), b)
+		copy(in.target.slice(in.address+in.moved, uint64(len(b))), b)
 		return b
 	}
 	if in.moved+uint64(len(b)) < in.total {
 		return nil
 	}
-	place(in.region.slice(in.address+in.moved, uint64(len(b))), b)
+	place(in.target.slice(in.address+in.moved, uint64(len(b))), b)
 	return b
 }
 

@@ -45,11 +45,13 @@ func (w *wire) write() (next clock.Time, n int) {
 	mark := w.enter()
 	if next = w.gather(b); b.size == 0 {
 		w.leave(mark)
+		w.passLocals()
 		w.heed()
 		return next, 0
 	}
 	n, errno := w.pipe.writev(b.iovecs())
 	w.leave(mark)
+	w.passLocals()
 	if errno != 0 && errno != eagain {
 		w.fallMute(errno)
 		return clock.Never, 0
@@ -77,7 +79,7 @@ func (w *wire) fallMute(errno syscall.Errno) {
 // the bell do not know.
 func (w *wire) gather(b *batch) clock.Time {
 	w.doom = driver.OK
-	g := gathering{w: w, b: b, request: w.sent, offset: w.moved, given: w.reply.moved}
+	g := gathering{w: w, b: b, request: w.sent, local: w.local, offset: w.moved, given: w.reply.moved}
 	if w.out.under && !g.goOn() {
 		return clock.Never
 	}
@@ -103,6 +105,7 @@ type gathering struct {
 	w       *wire
 	b       *batch
 	request int    // index of the next request in the backlog
+	local   int    // of those before it, the ones that the peer does not hear of
 	offset  uint64 // bytes of it that are written, or in the batch
 	reads   int    // Reads and atomics in the batch
 	answer  int    // index of the next answer
@@ -224,10 +227,10 @@ func (g *gathering) readable(a *answer, from *[]byte) bool {
 		a.status = driver.RemoteInvalid
 	case a.total == 0:
 		return true
-	case !a.region.allows(driver.RemoteRead):
+	case !a.target.admits(driver.RemoteRead, a.address, a.total):
 		a.status = driver.RemoteAccess
 	default:
-		*from = a.region.slice(a.address+g.given, a.total-g.given)
+		*from = a.target.slice(a.address+g.given, a.total-g.given)
 		return true
 	}
 	g.w.in.refused, g.w.in.op, g.w.in.sink = true, driver.OpNone, toNowhere

@@ -24,7 +24,7 @@ func (w *wire) accept(r *driver.Request) {
 
 // flush sends what was accepted. What the socket does not take is left to turns.
 func (w *wire) flush() {
-	if w.blocked {
+	if w.carryLocals(); w.blocked {
 		return
 	}
 	if w.send() != clock.Never || w.blocked || w.life.phase() != phaseReady {
@@ -45,8 +45,8 @@ func payload(r *driver.Request) uint64 {
 func (g *gathering) addRequests() clock.Time {
 	w := g.w
 	if w.rewind && !w.out.under {
-		w.rewind, w.sent, w.moved, w.reading = false, 0, 0, 0
-		g.request, g.offset = 0, 0
+		w.rewind, w.sent, w.local, w.moved, w.reading = false, 0, 0, 0, 0
+		g.request, g.local, g.offset = 0, 0, 0
 	}
 	log := &w.q.requester.backlog
 	for !w.starving && !w.rewind && g.request < log.count && g.b.hasRoom() && g.complete() {
@@ -61,7 +61,7 @@ func (g *gathering) addRequests() clock.Time {
 		default:
 			return clock.Never
 		}
-		if !g.addRequest(entry) {
+		if !g.add(entry) {
 			return clock.Never
 		}
 	}
@@ -91,6 +91,14 @@ func (w *wire) heed() {
 	}
 }
 
+// add goes on with the request at hand. It fails if that cannot be.
+func (g *gathering) add(entry *waiting) bool {
+	if entry.request.Op.IsLocal() {
+		return g.carryLocal(entry)
+	}
+	return g.addRequest(entry)
+}
+
 // addRequest adds the next frame of the request at hand. It fails if the request's own memory is not there.
 func (g *gathering) addRequest(entry *waiting) bool {
 	r := &entry.request
@@ -99,7 +107,7 @@ func (g *gathering) addRequest(entry *waiting) bool {
 	if r.Bytes() > 0 && !g.openRequest(&from) {
 		return false
 	}
-	h := header{op: frameOp(r.Op), sequence: g.w.acked + uint32(g.request), length: pieceOf(uint32(total - g.offset))}
+	h := header{op: frameOp(r.Op), sequence: g.w.acked + uint32(g.request-g.local), length: pieceOf(uint32(total - g.offset))}
 	if g.offset > 0 {
 		h.op = frameMore
 	} else {
@@ -257,6 +265,7 @@ func (w *wire) wroteRequest(f *frame) {
 	if r.Op == driver.OpRead || r.Op.IsAtomic() {
 		w.reading++
 	}
+	w.passLocals()
 }
 
 // ackDue reports whether the peer does not know yet that some of its requests are done.
@@ -293,8 +302,8 @@ func (w *wire) sayLast() {
 // acknowledge completes the requests below ack, and reports whether that was sound.
 func (w *wire) acknowledge(ack uint32) bool {
 	n := ack - w.acked
-	if n > uint32(w.sent) {
-		w.violate("it acknowledges %d requests, %d were sent", n, w.sent)
+	if n > uint32(w.sent-w.local) {
+		w.violate("it acknowledges %d requests, %d were sent", n, w.sent-w.local)
 		return false
 	}
 	if n > 0 && (w.starving || w.rewind) {
@@ -321,6 +330,7 @@ func (w *wire) complete() {
 		w.reading--
 	}
 	w.q.conclude(r, verdict(driver.OK))
+	w.reportLocals()
 }
 
 // end ends the oldest request badly, and with it the connection.

@@ -23,15 +23,24 @@
 // QueuePair. When a SetAccess completes, no operation that only the old access allowed can land any more. An operation
 // of zero bytes touches no memory: it needs no valid key, at either end, only the queue pair's access.
 //
+// Windows. An OpBind opens Span to the peer of its own queue pair, for the operations that it names, under a key that was
+// never used before. It is a request like others: a Send that was posted behind it finds the peer already let in. An
+// OpRevoke that has completed means that nothing that the window let in can land any more; it waits for no answer of the
+// peer's, but it does wait its turn. The memory's own access is not asked, the queue pair's is. What is lent ends with the
+// memory, with the window, and when the queue pair leaves Ready.
+//
 // Ownership. A queue pair, its completion queue and its shared receives are used by one goroutine at a time; objects
 // that have no completion queue in common may be used in parallel. A device, its domains and their memory may be used by
 // any goroutine; only making something that names a completion queue belongs to that queue's owner. Wake and Locks may
-// be called from any goroutine. Slices passed to a call are the caller's again when it returns.
+// be called from any goroutine. Several goroutines may share a completion queue, and what belongs to it, by a lock of
+// theirs; while one of them waits in [SharedWaiter].WaitShared the others need not wait too. Slices passed to a call are the
+// caller's again when it returns.
 //
 // From Post to Completion a provider allocates nothing once it is warm.
 package driver
 
 import (
+	"sync"
 	"time"
 	"unsafe"
 
@@ -160,6 +169,16 @@ type Waiter interface {
 	Wake()
 }
 
+// SharedWaiter is a Waiter for goroutines that share the queue by a lock of theirs.
+type SharedWaiter interface {
+	Waiter
+	// WaitShared is Wait, called by the goroutine that holds lock. The provider releases it while it looks or sleeps, and
+	// holds it again when it returns. Meanwhile whoever holds the lock may use the queue and what belongs to it in every way
+	// but to wait. Who posts also polls: a completion of what was posted meanwhile need not end the wait. What else the
+	// others leave to do, a deadline for example, is seen to in time, whether that ends the wait or not.
+	WaitShared(lock sync.Locker, until clock.Time, spin time.Duration) error
+}
+
 // Driven is a CompletionQueue whose provider calls the loop, where other loops wait for the provider: the simulator's.
 type Driven interface {
 	// Drive makes the provider call runner whenever a completion, a Wake, the runner's next deadline or, if the runner
@@ -185,6 +204,25 @@ type Footprint interface {
 	Footprint(add func(start unsafe.Pointer, size uintptr))
 	// FootprintOf names what leads from a completion to its queue pair.
 	FootprintOf(tag Tag) unsafe.Pointer
+}
+
+// Windows is a QueuePair that can lend pieces of its domain's memory to its peer, and to nobody else (InfiniBand: memory
+// windows of type 2).
+type Windows interface {
+	NewWindow() (Window, error)
+}
+
+// Window is what a piece of memory is lent through, one at a time. It belongs to the owner of its queue pair. Package verbs
+// closes it before the queue pair is closed or reset, and binds it only when nothing is lent through it, or the OpRevoke of
+// that was posted before.
+type Window interface {
+	// Number names the window among those of its queue pair, in OpBind and OpRevoke. It is not given twice.
+	Number() uint32
+	// NextKey draws the key for the next OpBind. In software it cannot be guessed.
+	NextKey() uint64
+	// Close ends what is lent: when it returns, nothing that the window let in can land any more. An OpBind or OpRevoke that
+	// still stands in the queue ends as if the window were open, and lends nothing.
+	Close() error
 }
 
 // SharedReceiver is a Domain that offers receives shared by several queue pairs (InfiniBand: SRQ).

@@ -63,6 +63,12 @@ func TestOpTable(t *testing.T) {
 			t.Errorf("%v takes a receive: %t", c.op, c.op.TakesReceive())
 		}
 	}
+	for _, op := range []Op{OpBind, OpRevoke} {
+		r := Request{Op: op, Span: Span{Length: 8}}
+		if !op.IsRequest() || !op.IsLocal() || op.HasRemote() || op.TakesReceive() || op.Needs() != 0 || r.Bytes() != 0 {
+			t.Errorf("%v is more than a request that stays here", op)
+		}
+	}
 	if OpReceive.IsRequest() || OpNone.IsRequest() {
 		t.Error("a receive can be posted as a request")
 	}

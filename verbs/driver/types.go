@@ -89,14 +89,19 @@ type Request struct {
 	Imm     uint32     // OpSendImm, OpWriteImm
 	Span    Span       // source of Send and Write, destination of Read, 8 bytes for the old value of an atomic
 	More    []Span     // further pieces, gathered (or, by a Read, scattered) after Span; read during Post only
-	Remote  RemoteSpan // Write, Read, atomics
-	Compare uint64     // CompareSwap: the value that must be there
-	Swap    uint64     // CompareSwap: the value to put there; FetchAdd: what to add
+	Remote  RemoteSpan // Write, Read, atomics; Bind: what the peer will name Span by
+	Compare uint64     // CompareSwap: the value that must be there; Bind, Revoke: the number of the window
+	Swap    uint64     // CompareSwap: the value to put there; FetchAdd: what to add; Bind: the Access that is lent
 	After   Arrival    // chained: do not start before this has arrived; zero: start at once
 }
 
-// Bytes returns the length of the request's message.
-func (r *Request) Bytes() uint64 { return spanBytes(r.Span, r.More) }
+// Bytes returns the length of the request's message. A Bind has none, however much it lends.
+func (r *Request) Bytes() uint64 {
+	if r.Op.IsLocal() {
+		return 0
+	}
+	return spanBytes(r.Span, r.More)
+}
 
 // Arrival names the moment when Count messages have been received, without error, on the queue pair of the same device
 // numbered Queue, counted since its last Reset. A request that waits for it is started by the NIC, without the host

@@ -5,7 +5,7 @@ import "strings"
 // Op says what was asked for, or what a completion reports.
 type Op uint8
 
-// The operations. Those up to OpFetchAdd are requests; the others appear in completions only.
+// The operations. Those up to OpRevoke are requests; the others appear in completions only.
 const (
 	OpNone Op = iota
 	OpSend
@@ -15,6 +15,8 @@ const (
 	OpRead
 	OpCompareSwap
 	OpFetchAdd
+	OpBind   // lends a piece of memory to the peer, through a window
+	OpRevoke // takes it back
 
 	OpReceive         // a Send arrived
 	OpReceiveImm      // a SendImm arrived
@@ -30,12 +32,15 @@ const (
 )
 
 var opNames = [OpCount]string{"None", "Send", "SendImm", "Write", "WriteImm", "Read", "CompareSwap", "FetchAdd",
-	"Receive", "ReceiveImm", "ReceiveWriteImm", "Connect", "QueueAccess", "MemoryAccess", "Reset", "Timer"}
+	"Bind", "Revoke", "Receive", "ReceiveImm", "ReceiveWriteImm", "Connect", "QueueAccess", "MemoryAccess", "Reset", "Timer"}
 
 func (o Op) String() string { return name(opNames[:], int(o), "Op") }
 
 // IsRequest reports whether o can be posted.
-func (o Op) IsRequest() bool { return o >= OpSend && o <= OpFetchAdd }
+func (o Op) IsRequest() bool { return o >= OpSend && o <= OpRevoke }
+
+// IsLocal reports whether a request is carried out at this end, and the peer hears nothing of it.
+func (o Op) IsLocal() bool { return o == OpBind || o == OpRevoke }
 
 // IsAtomic reports whether o is a CompareSwap or a FetchAdd.
 func (o Op) IsAtomic() bool { return o == OpCompareSwap || o == OpFetchAdd }

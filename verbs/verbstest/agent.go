@@ -24,6 +24,7 @@ type agent struct {
 	domains  table[*verbs.Domain] // the first is the end's own
 	memories table[*verbs.Memory]
 	pairs    table[*verbs.QueuePair]
+	windows  table[*verbs.Window]
 	pools    table[*verbs.SharedReceives]
 	streams  table[worker]
 	watches  table[looker]
@@ -84,7 +85,8 @@ func (a *agent) begin(c Command, reply func(Result, error)) {
 
 // Step implements loop.Machine: it keeps the completion until a test takes it.
 func (a *agent) Step(c *verbs.Completion) {
-	if s, ok := a.armed[c.Tag]; ok && (c.Op == verbs.OpQueueAccess || c.Op == verbs.OpMemoryAccess) {
+	revokes := c.Op == verbs.OpQueueAccess || c.Op == verbs.OpMemoryAccess || c.Op == verbs.OpRevoke
+	if s, ok := a.armed[c.Tag]; ok && revokes {
 		delete(a.armed, c.Tag)
 		a.snapshot(s)
 	}

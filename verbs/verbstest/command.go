@@ -37,6 +37,7 @@ type Result struct {
 	Number      uint32 // of a queue pair
 	Address     verbs.Address
 	Region      region
+	Remote      verbs.RemoteSpan
 	State       verbs.State
 	Room        int // for requests, or for what else was asked about
 	ReceiveRoom int
@@ -104,10 +105,10 @@ func (f *wireError) asError() error {
 // register tells gob of everything that travels as an interface.
 var register = sync.OnceFunc(func() {
 	for _, c := range []any{
-		OpenDomain{}, OpenMemory{}, OpenPair{}, OpenPool{}, Close{}, Inspect{}, Describe{},
+		OpenDomain{}, OpenMemory{}, OpenPair{}, OpenPool{}, OpenWindow{}, Close{}, Inspect{}, Describe{},
 		Connect{}, Post{}, PostPool{}, SetQueueAccess{}, SetMemoryAccess{}, Reset{}, SetTimer{}, Take{},
 		Load{}, Store{}, Fill{}, Checksum{}, Changed{}, CPUAdd{}, Mallocs{}, Turns{}, Now{}, Resources{},
-		Stream{}, Sink{}, Increment{}, StreamState{}, Watch{}, WatchSlots{}, WatchState{}, BadArguments{}, CloseOrder{},
+		Bind{}, Revoke{}, Lender{}, Borrower{}, Stream{}, Sink{}, Increment{}, StreamState{}, Watch{}, WatchSlots{}, WatchState{}, BadArguments{}, CloseOrder{},
 		Together{}, Until{}, Ended{}, StreamAt{}, StreamEnded{}, StateIs{}, Watched{},
 	} {
 		gob.Register(c)

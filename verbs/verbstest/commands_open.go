@@ -117,10 +117,11 @@ const (
 	aPair object = iota
 	aMemory
 	aPool
+	aWindow
 )
 
-// Close closes an object. What a test leaves open is closed with the end. Snapshot, which must be of
-// own pages, is taken when Close has returned; Changed compares with it.
+// Close closes an object. What a test leaves open is closed with the end. Snapshot, which must be of own pages if it is their
+// memory that is closed, is taken when Close has returned; Changed compares with it.
 type Close struct {
 	Kind     object
 	ID       int
@@ -149,6 +150,8 @@ func (a *agent) find(kind object, id int) (closer, error) {
 		return a.memories.get(id)
 	case aPool:
 		return a.pools.get(id)
+	case aWindow:
+		return a.windows.get(id)
 	}
 	return nil, fmt.Errorf("verbstest: close object of kind %d", kind)
 }

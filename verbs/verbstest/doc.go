@@ -33,6 +33,7 @@
 //
 // A child that is idle again must hold no more descriptors, mappings and goroutines than before its first end.
 //
-// A test needs what its entry in [Tests] says; a lab that does not declare it skips the test by name. [Outcome] runs one
-// test and reports whether it passed: the suite is itself tested with providers that lie.
+// A test needs what its entry in [Tests] says; a lab that does not declare it skips the test by name. Tests of windows ask
+// the device, and are skipped if it answers ErrNotSupported. [Outcome] runs one test and reports whether it passed: the
+// suite is itself tested with providers that lie.
 package verbstest

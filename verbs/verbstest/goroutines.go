@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
@@ -44,6 +45,11 @@ func (l *goroutineLab) Open(name string, config EndConfig) (End, error) {
 		return nil, err
 	}
 	e.agent = a
+	if config.Shared {
+		if e.shared, err = loop.NewShared(a.loop); err != nil {
+			return nil, errors.Join(err, a.close())
+		}
+	}
 	ctx, cancel := context.WithCancel(context.Background())
 	e.cancel = cancel
 	l.ends = append(l.ends, e)
@@ -71,6 +77,7 @@ func (l *goroutineLab) Close() error {
 type goroutineEnd struct {
 	lab      *goroutineLab
 	agent    *agent
+	shared   *loop.Shared  // nil: the loop is the goroutine's alone
 	device   driver.Device // the end's own, for Kill
 	cancel   context.CancelFunc
 	finished chan struct{} // closed when runLoop has returned
@@ -92,7 +99,22 @@ func (e *goroutineEnd) open() (driver.Device, error) {
 // runLoop is the end's goroutine. Close stops it and waits for it.
 func (e *goroutineEnd) runLoop(ctx context.Context) {
 	defer close(e.finished)
-	e.failure = e.agent.loop.Run(ctx)
+	if e.shared == nil {
+		e.failure = e.agent.loop.Run(ctx)
+		return
+	}
+	if err := e.shared.Await(ctx, &loop.Event{}); !errors.Is(err, context.Canceled) {
+		e.failure = err
+	}
+	e.failure = errors.Join(e.failure, e.shared.Close())
+}
+
+// run has f run on the loop.
+func (e *goroutineEnd) run(f func()) error {
+	if e.shared != nil {
+		return e.shared.Do(f)
+	}
+	return e.agent.loop.Do(f)
 }
 
 type reply struct {
@@ -102,7 +124,7 @@ type reply struct {
 
 func (e *goroutineEnd) Do(c Command) (Result, error) {
 	replies := make(chan reply, 1)
-	err := e.agent.loop.Do(func() {
+	err := e.run(func() {
 		e.agent.begin(c, func(r Result, err error) { replies <- reply{r, err} })
 	})
 	if err != nil {

@@ -48,6 +48,7 @@ type EndConfig struct {
 	Waiting     Waiting       // how the loop waits
 	ScanEvery   time.Duration // how often a sleeping end looks at its memory; 0: as its lab likes it; or Never
 	Beside      string        // name of an end that is open already, whose process this one shares; empty: none
+	Shared      bool          // commands are carried out in the test's goroutine, while another waits; needs SharedWaits
 	Pause       string        // where the provider stops its process by itself, as it names such places; needs Pauses
 }
 
@@ -105,6 +106,7 @@ const (
 	LastWordLast                          // the last aligned word of a Write is stored when all its other bytes are there
 	StrongKeys                            // remote keys cannot be guessed
 	ExactTime                             // time is virtual: what shall happen within a bound does, to the nanosecond
+	SharedWaits                           // goroutines that share an end's queue by a lock can post while one of them waits
 	capabilityEnd
 
 	// Everything is every capability that one lab can have, if its ends are no processes.
@@ -113,7 +115,7 @@ const (
 
 var capabilityNames = [...]string{"kill", "stop", "one-sided", "own NIC", "silence", "pauses", "sleeps", "allocations",
 	"shared receives", "memory access", "chains", "CPU atomics", "preemptive", "last word last", "strong keys",
-	"exact time"}
+	"exact time", "shared waits"}
 
 func (c Capability) String() string {
 	var words []string

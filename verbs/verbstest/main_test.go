@@ -85,7 +85,7 @@ func simLab(tb verbstest.TB, rules ...hook.Rule) verbstest.Lab {
 				tb.Errorf("crash: %v", err)
 			}
 		},
-		Capabilities: small(verbstest.Everything &^ (verbstest.Sleeps | verbstest.Preemptive)),
+		Capabilities: small(verbstest.Everything &^ (verbstest.Sleeps | verbstest.Preemptive | verbstest.SharedWaits)),
 		Limit:        100 * time.Millisecond,
 	})
 }

@@ -36,7 +36,7 @@ type Options struct {
 
 // Tests returns the suite, in the order in which a reader would want to learn it.
 func Tests() []Test {
-	return slices.Concat(dataTests, orderTests, queueTests, gateTests, revokeTests, errorTests, resetTests, closeTests,
+	return slices.Concat(dataTests, orderTests, queueTests, gateTests, revokeTests, windowTests, lendTests, errorTests, resetTests, closeTests,
 		deathTests, killTests, stopTests, atomicTests, poolTests, chainTests, wakeTests, argumentTests, scaleTests)
 }
 

@@ -228,12 +228,18 @@ func testZeroBytes(t *T) {
 // Keys of memories made one after the other do not resemble each other.
 func testKeys(t *T) {
 	a := t.open("a")
+	t.areRandom(func() uint64 { return a.memory(8, 0).region.RemoteKey })
+}
+
+// areRandom draws keys, and checks that they are not alike.
+func (t *T) areRandom(draw func() uint64) {
+	t.Helper()
 	seen := map[uint64]bool{}
 	var all, any uint64 = ^uint64(0), 0
 	for range 64 {
-		key := a.memory(8, 0).region.RemoteKey
+		key := draw()
 		if seen[key] {
-			t.Fatalf("two memories have the key %#x", key)
+			t.Fatalf("the key %#x was given out twice", key)
 		}
 		seen[key] = true
 		all, any = all&key, any|key

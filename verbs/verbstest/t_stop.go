@@ -110,10 +110,17 @@ func testSilence(t *T) {
 // that one is under way whenever it is stopped.
 func (t *T) stoppedRevocation(revoke func(g *guest)) {
 	t.Helper()
+	t.stoppedRevocationOf(func(*guest) {}, revoke)
+}
+
+// stoppedRevocationOf is the same for a permission that prepare has given.
+func (t *T) stoppedRevocationOf(prepare, revoke func(g *guest)) {
+	t.Helper()
 	c, slot := t.crowd(), t.revokeSlot()
 	for i, rounds := range t.moments {
 		g := c.guest(name("writer", i), slot, EndConfig{})
 		g.fill()
+		prepare(g)
 		flow := g.node.stream(onlyWrites(g.toHub()))
 		flow.reaches(rounds)
 		g.node.signal(StopEnd)

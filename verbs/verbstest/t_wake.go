@@ -14,6 +14,8 @@ var wakeTests = []Test{
 	{"PlainWritesWakeNobody", "A plain Write wakes nobody; a Send does.", Sleeps, testWritesDoNotWake},
 	{"PlainWritesAreSeenByScanning", "A loop with a Scanner sees a plain Write within its scan interval.", 0, testScanning},
 	{"EveryWayOfWaitingWorks", "Polling, sleeping and both in turn see the same.", 0, testWaitingPolicies},
+	{"OthersPostWhileOneWaits", "While one goroutine waits, those who share its queue post and poll, and nothing is missed.",
+		SharedWaits, testSharedWaits},
 	{"TimersComeInOrder", "Timers come when they are due, in order, also while the end sleeps.", 0, testTimers},
 }
 
@@ -102,6 +104,31 @@ func testWaitingPolicies(t *T) {
 		w.a.stream(Stream{Pair: w.qa.id, Memory: w.ma.id, Slots: 20, Stride: 64, Stamp: 1, Rounds: rounds,
 			Round: []verbs.Request{request(verbs.OpSend, 0, w.ma.span(0, 64), verbs.RemoteSpan{})}}).succeeds(rounds)
 		sink.reaches(rounds)
+		closeEnds(t, w.a, w.b)
+	}
+}
+
+// While one goroutine waits, those who share its queue post and poll, and nothing is missed: what comes from the peer wakes
+// who waits, what has ended at once is there for who has posted it, and what is due later is seen to though only the other
+// one is left.
+func testSharedWaits(t *T) {
+	for _, policy := range []Waiting{Sleeping, Hybrid, Polling} {
+		config := EndConfig{Waiting: policy, ScanEvery: Never, Shared: true}
+		w := &wire{a: t.openWith("a "+policy.String(), config), b: t.openWith("b "+policy.String(), config)}
+		w.ma, w.mb = w.a.memory(wireMemory, verbs.RemoteAll), w.b.memory(wireMemory, verbs.RemoteAll)
+		w.qa = w.a.pair(OpenPair{Access: verbs.RemoteAll, ReceiverWait: time.Millisecond})
+		w.qb = w.b.pair(OpenPair{Access: verbs.RemoteAll})
+		t.connect(w.qa, w.qb)
+		for range t.can.Repeat {
+			w.qb.receive(verbs.Receive{Tag: 1, Span: w.mb.span(0, 8)})
+			w.qa.post(request(verbs.OpSend, 2, w.ma.span(0, 8), verbs.RemoteSpan{}))
+			t.statuses("receive", w.qb.receives(1), verbs.OK)
+			t.statuses("send", w.qa.requests(1), verbs.OK)
+			w.qa.post(request(verbs.OpWrite, 3, w.ma.span(0, wireMemory), w.mb.remote(0, wireMemory)))
+			t.statuses("write", w.qa.requests(1), verbs.OK)
+		}
+		w.qa.post(request(verbs.OpSend, 4, w.ma.span(0, 8), verbs.RemoteSpan{}))
+		t.statuses("send that nobody receives", w.qa.requests(1), verbs.ReceiverNotReady)
 		closeEnds(t, w.a, w.b)
 	}
 }

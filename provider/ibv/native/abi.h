@@ -13,6 +13,9 @@ struct wv_context;
 struct wv_cq;
 struct wv_srq;
 struct wv_qp;
+struct wv_pd;
+struct wv_mr;
+struct wv_mw;
 struct wv_channel { struct wv_context *context; int fd; int refcnt; };
 
 struct wv_sge { uint64_t addr; uint32_t length, lkey; };
@@ -27,13 +30,18 @@ struct wv_send_wr {
 	int num_sge;
 	int opcode;
 	unsigned send_flags;
-	uint32_t imm_data;
+	uint32_t imm_data; /* of a local invalidate: the key, not in network byte order */
 	uint64_t remote_addr;
 	union { uint64_t compare_add; uint32_t rkey; };
 	uint64_t swap;
 	uint32_t atomic_rkey;
 	uint32_t atomic_pad;
-	uint64_t unused[7];
+	uint64_t unused;
+	struct wv_mw *mw; /* from here on: a bind */
+	uint32_t mw_rkey, mw_pad;
+	struct wv_mr *mw_mr;
+	uint64_t mw_addr, mw_length;
+	unsigned mw_access;
 };
 
 struct wv_wc {
@@ -46,7 +54,11 @@ struct wv_wc {
 };
 
 struct wv_context_ops {
-	void *before_poll[11];
+	void *before_windows[7];
+	struct wv_mw *(*alloc_mw)(struct wv_pd *, int);
+	void *bind_mw; /* for windows of type 1 */
+	int (*dealloc_mw)(struct wv_mw *);
+	void *before_poll;
 	int (*poll_cq)(struct wv_cq *, int, struct wv_wc *);
 	int (*req_notify_cq)(struct wv_cq *, int);
 	void *before_srq[7];
@@ -67,6 +79,7 @@ struct wv_context {
 /* Of the objects below only the beginning is declared: libibverbs makes them. */
 struct wv_pd { struct wv_context *context; };
 struct wv_mr { struct wv_context *context; struct wv_pd *pd; void *addr; size_t length; uint32_t handle, lkey, rkey; };
+struct wv_mw { struct wv_context *context; struct wv_pd *pd; uint32_t rkey, handle; int type; };
 struct wv_cq { struct wv_context *context; };
 struct wv_srq { struct wv_context *context; };
 struct wv_qp {
@@ -137,7 +150,8 @@ struct wv_srq_init_attr { void *srq_context; uint32_t max_wr, max_sge, srq_limit
 
 struct wv_async_event { union { struct wv_qp *qp; int port_num; void *any; } element; int event_type; };
 
-enum { WV_RC = 2 };
+enum { WV_RC = 2, WV_MW_TYPE_2 = 2 };
+enum { WV_MEM_WINDOW_TYPE_2A = 1 << 23, WV_MEM_WINDOW_TYPE_2B = 1 << 24 };
 enum { WV_RESET, WV_INIT, WV_RTR, WV_RTS, WV_SQD, WV_SQE, WV_ERR };
 enum {
 	WV_STATE = 1 << 0, WV_ACCESS_FLAGS = 1 << 3, WV_PKEY_INDEX = 1 << 4, WV_PORT = 1 << 5, WV_AV = 1 << 7, WV_PATH_MTU = 1 << 8,

@@ -8,6 +8,8 @@ package native
 #cgo nocallback weft_arm
 #cgo noescape weft_take_notices
 #cgo nocallback weft_take_notices
+#cgo noescape weft_register
+#cgo nocallback weft_register
 #include <stdlib.h>
 #include "shim.h"
 */
@@ -32,6 +34,9 @@ var (
 	_ = [1]struct{}{}[unsafe.Offsetof(SendWR{}.Remote)-unsafe.Offsetof(C.struct_wv_send_wr{}.remote_addr)]
 	_ = [1]struct{}{}[unsafe.Offsetof(SendWR{}.Swap)-unsafe.Offsetof(C.struct_wv_send_wr{}.swap)]
 	_ = [1]struct{}{}[unsafe.Offsetof(SendWR{}.AtomKey)-unsafe.Offsetof(C.struct_wv_send_wr{}.atomic_rkey)]
+	_ = [1]struct{}{}[unsafe.Offsetof(SendWR{}.binding)-unsafe.Offsetof(C.struct_wv_send_wr{}.mw)]
+	_ = [1]struct{}{}[unsafe.Offsetof(binding{}.memory)-(unsafe.Offsetof(C.struct_wv_send_wr{}.mw_mr)-unsafe.Offsetof(C.struct_wv_send_wr{}.mw))]
+	_ = [1]struct{}{}[unsafe.Offsetof(binding{}.access)-(unsafe.Offsetof(C.struct_wv_send_wr{}.mw_access)-unsafe.Offsetof(C.struct_wv_send_wr{}.mw))]
 	_ = [1]struct{}{}[unsafe.Offsetof(RecvWR{}.Count)-unsafe.Offsetof(C.struct_wv_recv_wr{}.num_sge)]
 	_ = [1]struct{}{}[unsafe.Offsetof(WC{}.Bytes)-unsafe.Offsetof(C.struct_wv_wc{}.byte_len)]
 	_ = [1]struct{}{}[unsafe.Offsetof(WC{}.Imm)-unsafe.Offsetof(C.struct_wv_wc{}.imm_data)]
@@ -83,7 +88,7 @@ func cQueryDevice(context unsafe.Pointer) (DeviceAttr, int) {
 		MaxReadsIn: int(a.max_qp_rd_atom), MaxReadsOut: int(a.max_qp_init_rd_atom),
 		MaxShared: int(a.max_srq), MaxSharedDepth: int(a.max_srq_wr), MaxSharedSpans: int(a.max_srq_sge),
 		MaxMemories: int(a.max_mr), Ports: int(a.phys_port_cnt), AckDelay: int(a.local_ca_ack_delay),
-		HasAtomics: a.atomic_cap != 0, Firmware: C.GoString(&a.fw_ver[0]),
+		HasAtomics: a.atomic_cap != 0, HasWindows: a.device_cap_flags&(C.WV_MEM_WINDOW_TYPE_2A|C.WV_MEM_WINDOW_TYPE_2B) != 0, Firmware: C.GoString(&a.fw_ver[0]),
 	}, int(errno)
 }
 
@@ -105,16 +110,31 @@ func cFreeDomain(domain unsafe.Pointer) int {
 	return int(C.weft_free_domain((*C.struct_wv_pd)(domain)))
 }
 
-func cRegister(domain, address unsafe.Pointer, length int, access Access) (*Memory, int) {
+func cRegister(domain, address unsafe.Pointer, length int, access Access, into *Memory) int {
 	var m *C.struct_wv_mr
 	errno := C.weft_register((*C.struct_wv_pd)(domain), address, C.size_t(length), C.int(access), &m)
-	if errno != 0 {
-		return nil, int(errno)
+	if errno == 0 {
+		*into = Memory{unsafe.Pointer(m), uint32(m.lkey), uint32(m.rkey)}
 	}
-	return &Memory{unsafe.Pointer(m), uint32(m.lkey), uint32(m.rkey)}, 0
+	return int(errno)
 }
 
 func cDeregister(memory unsafe.Pointer) int { return int(C.weft_deregister((*C.struct_wv_mr)(memory))) }
+
+func cAllocWindow(domain unsafe.Pointer) (window unsafe.Pointer, errno int) {
+	var w *C.struct_wv_mw
+	errno = int(C.weft_alloc_window((*C.struct_wv_pd)(domain), &w))
+	return unsafe.Pointer(w), errno
+}
+
+func cFreeWindow(window unsafe.Pointer) int {
+	return int(C.weft_free_window((*C.struct_wv_mw)(window)))
+}
+
+// cWindowKey is where the library looks for the key that a window has before it is bound.
+func cWindowKey(window unsafe.Pointer) *uint32 {
+	return (*uint32)(unsafe.Pointer(&(*C.struct_wv_mw)(window).rkey))
+}
 
 func cCreateQueue(context unsafe.Pointer, depth int) (queue, channel unsafe.Pointer, errno int) {
 	var q *C.struct_wv_cq

@@ -16,18 +16,21 @@ func load() error { return ErrNoCgo }
 // Nothing does nothing.
 func Nothing() {}
 
-func cAlloc(int, int) unsafe.Pointer                                       { return nil }
-func cFree(unsafe.Pointer)                                                 {}
-func cOpen(string) (unsafe.Pointer, int)                                   { return nil, none }
-func cClose(unsafe.Pointer) int                                            { return none }
-func cAsyncFD(unsafe.Pointer) int                                          { return -1 }
-func cNextEvent(unsafe.Pointer) (Event, int)                               { return Event{}, none }
-func cQueryDevice(unsafe.Pointer) (DeviceAttr, int)                        { return DeviceAttr{}, none }
-func cQueryPort(unsafe.Pointer, uint8) (PortAttr, int)                     { return PortAttr{}, none }
-func cAllocDomain(unsafe.Pointer) (unsafe.Pointer, int)                    { return nil, none }
-func cFreeDomain(unsafe.Pointer) int                                       { return none }
-func cRegister(unsafe.Pointer, unsafe.Pointer, int, Access) (*Memory, int) { return nil, none }
-func cDeregister(unsafe.Pointer) int                                       { return none }
+func cAlloc(int, int) unsafe.Pointer                                     { return nil }
+func cFree(unsafe.Pointer)                                               {}
+func cOpen(string) (unsafe.Pointer, int)                                 { return nil, none }
+func cClose(unsafe.Pointer) int                                          { return none }
+func cAsyncFD(unsafe.Pointer) int                                        { return -1 }
+func cNextEvent(unsafe.Pointer) (Event, int)                             { return Event{}, none }
+func cQueryDevice(unsafe.Pointer) (DeviceAttr, int)                      { return DeviceAttr{}, none }
+func cQueryPort(unsafe.Pointer, uint8) (PortAttr, int)                   { return PortAttr{}, none }
+func cAllocDomain(unsafe.Pointer) (unsafe.Pointer, int)                  { return nil, none }
+func cFreeDomain(unsafe.Pointer) int                                     { return none }
+func cRegister(unsafe.Pointer, unsafe.Pointer, int, Access, *Memory) int { return none }
+func cDeregister(unsafe.Pointer) int                                     { return none }
+func cAllocWindow(unsafe.Pointer) (unsafe.Pointer, int)                  { return nil, none }
+func cFreeWindow(unsafe.Pointer) int                                     { return none }
+func cWindowKey(unsafe.Pointer) *uint32                                  { return nil }
 func cCreateQueue(unsafe.Pointer, int) (queue, channel unsafe.Pointer, errno int) {
 	return nil, nil, none
 }

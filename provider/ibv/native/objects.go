@@ -79,13 +79,9 @@ type Memory struct {
 	RemoteKey uint32
 }
 
-// Register makes b, which lies outside the Go heap, known to the device.
-func (d *Domain) Register(b []byte, access Access) (*Memory, error) {
-	m, errno := cRegister(d.c, unsafe.Pointer(unsafe.SliceData(b)), len(b), access)
-	if errno != 0 {
-		return nil, fault("ibv_reg_mr", errno)
-	}
-	return m, nil
+// Register makes b, which lies outside the Go heap, known to the device. It fills m.
+func (d *Domain) Register(m *Memory, b []byte, access Access) error {
+	return fault("ibv_reg_mr", cRegister(d.c, unsafe.Pointer(unsafe.SliceData(b)), len(b), access, m))
 }
 
 // Close ends the registration. No operation can use its keys any more when it returns.

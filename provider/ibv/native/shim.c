@@ -125,6 +125,12 @@ int weft_register(struct wv_pd *domain, void *address, size_t length, int access
 
 int weft_deregister(struct wv_mr *memory) { return failure(ibv_dereg_mr(memory)); }
 
+int weft_alloc_window(struct wv_pd *domain, struct wv_mw **window) {
+	return missing(*window = domain->context->ops.alloc_mw(domain, WV_MW_TYPE_2));
+}
+
+int weft_free_window(struct wv_mw *window) { return failure(window->context->ops.dealloc_mw(window)); }
+
 int weft_create_queue(struct wv_context *context, int depth, struct wv_cq **queue, struct wv_channel **channel) {
 	if (!(*channel = ibv_create_comp_channel(context)))
 		return missing(NULL);

@@ -27,6 +27,8 @@ int weft_alloc_domain(struct wv_context *context, struct wv_pd **domain);
 int weft_free_domain(struct wv_pd *domain);
 int weft_register(struct wv_pd *domain, void *address, size_t length, int access, struct wv_mr **memory);
 int weft_deregister(struct wv_mr *memory);
+int weft_alloc_window(struct wv_pd *domain, struct wv_mw **window);
+int weft_free_window(struct wv_mw *window);
 
 int weft_create_queue(struct wv_context *context, int depth, struct wv_cq **queue, struct wv_channel **channel);
 int weft_destroy_queue(struct wv_cq *queue, struct wv_channel *channel);

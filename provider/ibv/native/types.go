@@ -28,13 +28,25 @@ type SendWR struct {
 	Count   int32   // of SGEs
 	Op      Opcode
 	Flags   SendFlags
-	Imm     uint32 // in network byte order
+	Imm     uint32 // in network byte order; of Unbind: a key, as it is
 	Remote  uint64 // address
 	Key     uint64 // of Write and Read: the remote key; of atomics: what to compare with, or to add
 	Swap    uint64
 	AtomKey uint32 // of atomics: the remote key
 	_       uint32
-	_       [7]uint64
+	_       uint64
+	binding
+}
+
+// binding is the part of a SendWR that only Bind fills.
+type binding struct {
+	window          uintptr
+	key             uint32
+	_               uint32
+	memory          uintptr
+	address, length uint64
+	access          Access
+	_               uint32
 }
 
 // RecvWR is a receive.
@@ -76,6 +88,8 @@ const (
 	Read
 	CompareSwap
 	FetchAdd
+	invalidate // Unbind
+	bind       // Bind
 )
 
 // SendFlags modify a request.
@@ -124,6 +138,7 @@ const (
 	RemoteWrite  Access = 1 << 1
 	RemoteRead   Access = 1 << 2
 	RemoteAtomic Access = 1 << 3
+	WindowBind   Access = 1 << 4 // windows may be bound to the memory
 )
 
 // PairState is where the device says that a queue pair stands.
@@ -169,6 +184,7 @@ type DeviceAttr struct {
 	MaxMemories, Ports                         int
 	AckDelay                                   int // 4.096 µs * 2^n
 	HasAtomics                                 bool
+	HasWindows                                 bool // of type 2
 	Firmware                                   string
 }
 

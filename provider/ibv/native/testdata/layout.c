@@ -35,6 +35,13 @@ SAME(wv_send_wr, remote_addr, ibv_send_wr, wr.atomic.remote_addr);
 SAME(wv_send_wr, compare_add, ibv_send_wr, wr.atomic.compare_add);
 SAME(wv_send_wr, swap, ibv_send_wr, wr.atomic.swap);
 SAME(wv_send_wr, atomic_rkey, ibv_send_wr, wr.atomic.rkey);
+SAME(wv_send_wr, imm_data, ibv_send_wr, invalidate_rkey);
+SAME(wv_send_wr, mw, ibv_send_wr, bind_mw.mw);
+SAME(wv_send_wr, mw_rkey, ibv_send_wr, bind_mw.rkey);
+SAME(wv_send_wr, mw_mr, ibv_send_wr, bind_mw.bind_info.mr);
+SAME(wv_send_wr, mw_addr, ibv_send_wr, bind_mw.bind_info.addr);
+SAME(wv_send_wr, mw_length, ibv_send_wr, bind_mw.bind_info.length);
+SAME(wv_send_wr, mw_access, ibv_send_wr, bind_mw.bind_info.mw_access_flags);
 
 SAME_SIZE(wv_wc, ibv_wc);
 SAME_NAME(wv_wc, ibv_wc, wr_id);
@@ -46,6 +53,8 @@ SAME_NAME(wv_wc, ibv_wc, qp_num);
 SAME_NAME(wv_wc, ibv_wc, wc_flags);
 
 SAME_SIZE(wv_context_ops, ibv_context_ops);
+SAME_NAME(wv_context_ops, ibv_context_ops, alloc_mw);
+SAME_NAME(wv_context_ops, ibv_context_ops, dealloc_mw);
 SAME_NAME(wv_context_ops, ibv_context_ops, poll_cq);
 SAME_NAME(wv_context_ops, ibv_context_ops, req_notify_cq);
 SAME_NAME(wv_context_ops, ibv_context_ops, post_srq_recv);
@@ -61,15 +70,20 @@ SAME_NAME(wv_qp, ibv_qp, context);
 SAME_NAME(wv_qp, ibv_qp, qp_num);
 SAME_NAME(wv_mr, ibv_mr, lkey);
 SAME_NAME(wv_mr, ibv_mr, rkey);
+SAME_SIZE(wv_mw, ibv_mw);
+SAME_NAME(wv_mw, ibv_mw, context);
+SAME_NAME(wv_mw, ibv_mw, rkey);
 SAME_SIZE(wv_channel, ibv_comp_channel);
 SAME_NAME(wv_channel, ibv_comp_channel, fd);
 
 SAME_SIZE(wv_device_attr, ibv_device_attr);
 SAME_NAME(wv_device_attr, ibv_device_attr, max_qp);
+SAME_NAME(wv_device_attr, ibv_device_attr, device_cap_flags);
 SAME_NAME(wv_device_attr, ibv_device_attr, max_sge);
 SAME_NAME(wv_device_attr, ibv_device_attr, max_qp_rd_atom);
 SAME_NAME(wv_device_attr, ibv_device_attr, max_qp_init_rd_atom);
 SAME_NAME(wv_device_attr, ibv_device_attr, atomic_cap);
+SAME_NAME(wv_device_attr, ibv_device_attr, max_mw);
 SAME_NAME(wv_device_attr, ibv_device_attr, max_srq_sge);
 SAME_NAME(wv_device_attr, ibv_device_attr, phys_port_cnt);
 
@@ -119,6 +133,9 @@ SAME_SIZE(wv_async_event, ibv_async_event);
 SAME_NAME(wv_async_event, ibv_async_event, event_type);
 
 SAME_VALUE(WV_RC, IBV_QPT_RC);
+SAME_VALUE(WV_MW_TYPE_2, IBV_MW_TYPE_2);
+SAME_VALUE(WV_MEM_WINDOW_TYPE_2A, IBV_DEVICE_MEM_WINDOW_TYPE_2A);
+SAME_VALUE(WV_MEM_WINDOW_TYPE_2B, IBV_DEVICE_MEM_WINDOW_TYPE_2B);
 SAME_VALUE(WV_RESET, IBV_QPS_RESET);
 SAME_VALUE(WV_INIT, IBV_QPS_INIT);
 SAME_VALUE(WV_RTS, IBV_QPS_RTS);

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/weft-fabric/weft/internal/units"
+	"github.com/weft-fabric/weft/ripc"
+)
+
+// maxCall bounds what is read from standard input, so that it fits into memory.
+const maxCall = 1 << 30
+
+// callOptions is what the command line of weft call says.
+type callOptions struct {
+	place   place
+	data    string
+	timeout time.Duration
+	asJSON  bool
+}
+
+func newCall() *cobra.Command {
+	var o callOptions
+	cmd := &cobra.Command{
+		Use:   "call SERVICE",
+		Short: "Call a service, wherever it runs, and print its answer",
+		Long: `Calls a service by its name and writes its answer to standard output, as it is.
+What is sent comes from --data, or with --data - from standard input; it goes in
+one short message if it fits, and otherwise stays here until the service has read
+it. It is sent once: if the service ends meanwhile, that is an error.
+
+Exit status 1 if there is no such service, it fails, or the time is up.`,
+		Example: `  weft serve-echo greeter &
+  weft call greeter --data hello
+  weft call greeter --data - < picture.png > copy.png`,
+		Args: takes(1, 1, "the name of a service: SERVICE"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			return o.run(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout())
+		},
+	}
+	o.place.flags(cmd.Flags())
+	cmd.Flags().StringVar(&o.data, "data", "", "what to send; - reads standard input")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 10*time.Second, "how long to wait for the answer")
+	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON object, with the answer in base64")
+	return cmd
+}
+
+// callReport is what weft call tells programs.
+type callReport struct {
+	Service string  `json:"service"`
+	Sent    int     `json:"sent_bytes"`
+	Long    bool    `json:"long"` // it did not fit into a short message
+	Seconds float64 `json:"seconds"`
+	Answer  []byte  `json:"answer"`
+}
+
+func (o *callOptions) run(ctx context.Context, name string, in io.Reader, out io.Writer) (err error) {
+	if o.timeout <= 0 {
+		return usageError{fmt.Errorf("--timeout %v: it must be positive", o.timeout)}
+	}
+	data, err := o.read(in)
+	if err != nil {
+		return err
+	}
+	m, err := o.place.open()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, m.close()) }()
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("no answer for %v (--timeout)", o.timeout))
+	defer cancel()
+	began := time.Now()
+	answer, err := echoOf(ctx, m.Node, name, data)
+	if err != nil {
+		return noService(name, causeOf(ctx, err))
+	}
+	r := callReport{Service: name, Sent: len(data), Long: len(data) > m.ShortLimit(), Seconds: time.Since(began).Seconds(), Answer: answer}
+	return r.print(out, o.asJSON)
+}
+
+// causeOf is an error, or why the context has ended if it is that.
+func causeOf(ctx context.Context, err error) error {
+	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// read returns what is to be sent.
+func (o *callOptions) read(in io.Reader) ([]byte, error) {
+	if o.data != "-" {
+		return []byte(o.data), nil
+	}
+	data, err := io.ReadAll(io.LimitReader(in, maxCall+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read standard input: %w", err)
+	case len(data) > maxCall:
+		return nil, fmt.Errorf("standard input has more than %v: send it in parts, or lend it by the library", units.Size(maxCall))
+	}
+	return data, nil
+}
+
+func (r *callReport) print(out io.Writer, asJSON bool) error {
+	if asJSON {
+		return json.NewEncoder(out).Encode(r)
+	}
+	if _, err := out.Write(r.Answer); err != nil {
+		return err
+	}
+	if isTerminal(out) && (len(r.Answer) == 0 || r.Answer[len(r.Answer)-1] != '\n') {
+		_, err := fmt.Fprintln(out) // the prompt shall begin on a line of its own
+		return err
+	}
+	return nil
+}
+
+// whole is the codec of bytes as they are.
+type whole struct{}
+
+func (whole) Append(b []byte, value any) ([]byte, error) { return append(b, value.([]byte)...), nil }
+func (whole) Decode(b []byte, into any) error {
+	*into.(*[]byte) = append([]byte(nil), b...)
+	return nil
+}
+
+// echoOf calls a service with bytes, for bytes.
+func echoOf(ctx context.Context, from *ripc.Node, name string, data []byte) ([]byte, error) {
+	return ripc.Function[[]byte, []byte]{From: from, To: ripc.Name(name), Codec: whole{}}.Call(ctx, data)
+}

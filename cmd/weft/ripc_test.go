@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// startEcho starts services in a process of their own, and returns when they are ready.
+func startEcho(t *testing.T, directory string, names ...string) *exec.Cmd {
+	t.Helper()
+	return startEchoAt(t, append([]string{"--directory", directory}, names...)...)
+}
+
+func startEchoAt(t *testing.T, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), os.Args[0], append([]string{"serve-echo", "--json"}, args...)...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	var ready echoEvent
+	if err := json.NewDecoder(out).Decode(&ready); err != nil || ready.Event != "ready" || len(ready.At) != 1 {
+		t.Fatalf("%+v: %v", ready, err)
+	}
+	return cmd
+}
+
+func TestServicesCallEachOther(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "services")
+	echo := startEcho(t, directory, "greeter", "kv/3")
+	if status, out, errs := weft("services", "--directory", directory); status != 0 || !strings.Contains(out, "greeter") || !strings.Contains(out, "kv/3") {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+	if status, out, errs := weft("call", "greeter", "--data", "hello", "--directory", directory); status != 0 || out != "hello" {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+	var answer callReport
+	large := bytes.Repeat([]byte("0123456789"), 100_000)
+	var stdout, stderr bytes.Buffer
+	root := newRoot(&stdout, &stderr)
+	root.SetIn(bytes.NewReader(large))
+	root.SetArgs([]string{"call", "kv/3", "--data", "-", "--json", "--directory", directory})
+	if err := root.ExecuteContext(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil || !answer.Long || !bytes.Equal(answer.Answer, large) {
+		t.Errorf("%d bytes came back, long %t: %v", len(answer.Answer), answer.Long, err)
+	}
+	if status, _, errs := weft("serve-echo", "greeter", "--directory", directory); status != 1 || !strings.Contains(errs, "another process has the service") {
+		t.Errorf("a name that is taken: %d, %q", status, errs)
+	}
+	if err := echo.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	_ = echo.Wait()
+	if code := echo.ProcessState.ExitCode(); code != 143 {
+		t.Errorf("exit status %d after SIGTERM", code)
+	}
+	if status, out, errs := weft("services", "--directory", directory); status != 0 || !strings.Contains(out, "There are none") {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+	if status, _, errs := weft("call", "greeter", "--directory", directory); status != 1 || !strings.Contains(errs, "no such service") {
+		t.Errorf("%d, %q", status, errs)
+	}
+}
+
+// A process that is killed does not keep its names.
+func TestAKilledServiceIsReplaced(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "services")
+	first := startEcho(t, directory, "greeter")
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait()
+	second := startEcho(t, directory, "greeter")
+	if status, out, errs := weft("call", "greeter", "--data", "hello", "--directory", directory); status != 0 || out != "hello" {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+	_ = second.Process.Signal(syscall.SIGINT)
+	_ = second.Wait()
+}
+
+// The services of a network find each other with one flag. Loopback is one.
+func TestServicesOfANetwork(t *testing.T) {
+	echo := startEchoAt(t, "--lan", "lo", "greeter")
+	if status, out, errs := weft("call", "greeter", "--data", "hello", "--lan", "lo"); status != 0 || out != "hello" {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+	if status, _, errs := weft("services", "--lan", "no-such-network"); status == 0 || !strings.Contains(errs, "no-such-network") {
+		t.Errorf("%d, %q", status, errs)
+	}
+	_ = echo.Process.Signal(syscall.SIGINT)
+	_ = echo.Wait()
+}

@@ -1,0 +1,50 @@
+// Package ripc sends messages to services, not machines (libRIPC).
+//
+// A program opens a [Node], registers services, and sends messages from one to another. Where a service runs, it need not know:
+// the node finds it, makes a link to its process on first use, and finds it again when it has moved.
+//
+//	node, err := ripc.Open(ripc.Config{Device: device, Resolver: resolver})
+//	…
+//	echo, err := node.Register(ctx, "echo")
+//	for m, err := range echo.Messages(ctx) {
+//		…
+//		err = m.Answer(ctx, m.Items()...)
+//		m.Release()
+//	}
+//
+// and elsewhere
+//
+//	answer, err := node.Call(ctx, ripc.Name("echo"), []byte("hello"))
+//
+// # Short and long
+//
+// What is sent in a message is short: head and payload travel at once, into a receive that the other process has ready. What does
+// not fit is an error, never split. Anything larger is lent: it stays where it is, in a [Buffer], the message describes it, and the
+// receiver reads it when and where it likes ([Message.Pull]). A call may lend memory for the answer, too (Request.Return); it is
+// the service's choice to use it.
+//
+// # What is copied
+//
+// Bytes of a Buffer are sent from where they are, if there are at least 256 of them; other bytes are copied once, behind the head of the
+// message. At the receiver they lie where the NIC has put them, until [Message.Release]. What is pulled or returned is not copied
+// by this package at all.
+//
+// # Who is let in
+//
+// Without Config.Keys, processes of the same user, over Unix sockets: the kernel says whose they are. With it, members of the same
+// cluster: their certificates say who they are, and which services and groups they may have. Others can neither register such a name
+// nor send in it, and a record that leads to them is not believed (ErrForbidden). The ID of a process follows from whose it is, so that
+// nobody can take the place of another one. A peer that breaks a rule loses its link, and nothing else.
+//
+// # What is promised
+//
+// A message is delivered at most once, and messages from one process to another that need no retry arrive in the order in which they
+// were sent. A sender waits while the receiver is slow. When a process ends, whoever waits for it hears so: a message that was
+// surely not delivered is sent again, to wherever the service is by then; one of which nobody knows is an error (ErrLost),
+// unless it is marked Idempotent. Delivered is what lies in the queue of its service: whether that still looks at it, only the answer to
+// a call tells.
+//
+// A service is one process's at a time. One that was stopped, and superseded meanwhile, receives nothing more when it goes on, not even
+// what lies in its queue: the calls among that are sent to whoever has the service by then. What Receive has returned before is the
+// program's affair.
+package ripc

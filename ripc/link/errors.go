@@ -1,0 +1,37 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft/ripc/wire"
+)
+
+// How what was given to a link may end.
+var (
+	// ErrNotSent: the message was not sent, and will not be. It may be sent again, or elsewhere.
+	ErrNotSent = errors.New("the message was not sent")
+	// ErrLost: the link ended while the message was on its way, or its answer. It may have been delivered, or not.
+	ErrLost = errors.New("the link ended, and nobody knows whether the message was delivered")
+	// ErrExpired: the peer did not give back what was lent in time; it was taken back.
+	ErrExpired = errors.New("what was lent was not released in time, and was taken back")
+	// ErrTooLarge: the message does not fit into a receive of the peer's. It can be sent long.
+	ErrTooLarge = errors.New("too large for a short message")
+	// ErrFull: there is no room for one more. It is for those who do not want to wait.
+	ErrFull = errors.New("full")
+	// ErrPeer: the peer has said what no end of ours would say. Its link is ended.
+	ErrPeer = errors.New("the peer broke the protocol")
+	// errPeerGone is how a link ends whose peer has left without a word.
+	errPeerGone = errors.New("the peer is gone")
+	// ErrClosed: the hub or the link was closed.
+	ErrClosed = errors.New("closed")
+	// ErrArgument: something is missing, or out of range.
+	ErrArgument = errors.New("bad argument")
+)
+
+// RefusedError is how a message ends that the peer has not handed to a service.
+type RefusedError struct{ Code wire.Code }
+
+func (e *RefusedError) Error() string {
+	return fmt.Sprintf("the peer has refused the message: %v", e.Code)
+}

@@ -1,0 +1,67 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/ripc/wire"
+)
+
+// errLeft is how a link ends that both ends have left.
+var errLeft = errors.New("both ends have left")
+
+// Leave ends the link well. The peer is told, sends nothing new, and leaves too; what is under way comes to its end, answers are
+// still sent, and then the link ends. Messages of a link come in order, so that the peer's farewell is the last of them.
+func (l *Link) Leave() {
+	if l.state == ready && !l.leaves {
+		l.leaves = true
+		l.giveBack()
+		l.pump()
+	}
+}
+
+// IsLeaving reports whether one of the two ends has said farewell: nothing new is sent.
+func (l *Link) IsLeaving() bool { return l.leaves || l.peerLeaves }
+
+// IdleFor is for how long nothing has come or gone, and nothing is under way; 0 if something is.
+func (l *Link) IdleFor(now clock.Time) time.Duration {
+	if l.state != ready || l.IsLeaving() || !l.IsIdle() {
+		return 0
+	}
+	return now.Sub(l.used)
+}
+
+// giveBack tells the owners of what has not been sent that it will not be. Refusals are: else what they refuse would pass for
+// delivered.
+func (l *Link) giveBack() {
+	for _, o := range l.waiting.Drain() {
+		if o.refusesSend() {
+			l.waiting.Push(o)
+			continue
+		}
+		o.sent(fmt.Errorf("%w: the link is being left", ErrNotSent))
+	}
+}
+
+// takeFarewell hears that the peer sends nothing new any more.
+func (l *Link) takeFarewell() {
+	if l.peerLeaves {
+		l.violated("a second farewell")
+		return
+	}
+	l.peerLeaves = true
+	l.hub.config.Handler.Leaving(l)
+	l.Leave()
+}
+
+// pumpFarewell says farewell, if that is due, and ends the link when both ends have and nothing is left.
+func (l *Link) pumpFarewell() {
+	if l.leaves && !l.saidFarewell && l.flight.Empty() {
+		l.saidFarewell = l.sendWord(wire.Moved)
+	}
+	if l.state == ready && l.saidFarewell && l.peerLeaves && l.IsIdle() {
+		l.end(errLeft)
+	}
+}

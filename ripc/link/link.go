@@ -1,0 +1,186 @@
+package link
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/internal/fifo"
+	"github.com/weft-fabric/weft/ripc/wire"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// Link is one end of a link between two processes.
+type Link struct {
+	Peer any // the handler's own
+
+	hub   *Hub
+	pair  *verbs.QueuePair
+	state state
+	limit int // bytes that a message to the peer may have
+
+	credits
+	last    uint64                  // the number of the last message
+	urgent  fifo.Queue[*Outgoing]   // answers, which need no credit
+	waiting fifo.Queue[*Outgoing]   // the rest
+	flight  fifo.Queue[*Slot]       // being sent
+	unheard fifo.Queue[unconfirmed] // sent, and not confirmed
+	calls   map[uint64]*Outgoing    // without an answer, by number
+	lent    map[uint64]*Outgoing    // that lend something, by number
+
+	spare    []*verbs.Window
+	revokes  fifo.Queue[revocation] // to be begun
+	revoking fifo.Queue[revocation] // begun
+
+	pulls    fifo.Queue[*Pull]  // that have something to be asked for
+	reading  fifo.Queue[*Pull]  // of each read under way
+	releases fifo.Queue[uint64] // numbers of messages whose loans the peer may have back, and was not told
+
+	leaves       bool // this end sends nothing new
+	saidFarewell bool // and has told the peer
+	peerLeaves   bool // the peer has told this end
+
+	kept     int        // users who want to hear of the peer's end
+	wordSet  bool       // a timer to tell the peer something runs
+	watchSet bool       // a timer to watch the peer runs
+	posted   clock.Time // when something was posted last
+	used     clock.Time // when a message came or went last
+}
+
+type state uint8
+
+const (
+	connecting state = iota
+	ready
+	ended
+)
+
+// Terms is what each end of a link says before they are connected.
+type Terms struct {
+	Limit  int    // bytes of a message that it takes
+	Credit uint32 // messages that the other may send ahead
+}
+
+// maxLimit bounds what a peer can say of its slots.
+const maxLimit = 1 << 20
+
+// NewLink makes an end. Address and Terms are for the peer, whose own Connect needs.
+func (h *Hub) NewLink() (*Link, error) {
+	if h.isClosed {
+		return nil, fmt.Errorf("new link: %w", ErrClosed)
+	}
+	if !h.promise(h.config.FirstWindow + wordRoom) {
+		return nil, fmt.Errorf("new link: all %d receives are promised: %w", h.config.MaxSlots, ErrFull)
+	}
+	pair, err := h.config.Domain.NewQueuePair(verbs.QueueConfig{Completions: h.config.Loop.Queue(), Shared: h.receives,
+		SendDepth: h.config.SendDepth, MaxSpans: maxSpans(h.config.Domain), Access: verbs.RemoteRead | verbs.RemoteWrite})
+	if err != nil {
+		h.promised -= h.config.FirstWindow + wordRoom
+		return nil, fmt.Errorf("new link: %w", err)
+	}
+	l := &Link{hub: h, pair: pair, credits: newCredits(h.config.FirstWindow)}
+	h.links[pair.Number()] = l
+	return l, nil
+}
+
+// maxSpans is how many pieces a message is gathered from.
+func maxSpans(d *verbs.Domain) int { return min(8, d.Device().Limits().MaxSpans) }
+
+// Address is what the peer needs to connect.
+func (l *Link) Address() verbs.Address { return l.pair.Address() }
+
+// Terms is what the peer needs to know.
+func (l *Link) Terms() Terms { return Terms{Limit: l.hub.config.SlotSize, Credit: l.told} }
+
+// Connect connects the end with the peer's, which does the same. The handler is told when it is ready.
+func (l *Link) Connect(peer verbs.Address, terms Terms) error {
+	if terms.Limit < 2*wire.HeadSize || terms.Limit > maxLimit || terms.Credit < 1 || terms.Credit > maxWindow {
+		return fmt.Errorf("connect a link: messages of %d bytes, %d ahead: %w", terms.Limit, terms.Credit, ErrPeer)
+	}
+	l.limit, l.credit = min(terms.Limit, l.hub.config.SlotSize), terms.Credit
+	return l.pair.Connect(l.tag(tagConnected), peer)
+}
+
+func (l *Link) tag(kind uint64) verbs.Tag { return l.hub.tag(kind, uint64(l.pair.Number())) }
+
+func (l *Link) stepConnected(c *verbs.Completion) {
+	if err := verbs.CompletionError(c); err != nil {
+		l.end(err)
+		return
+	}
+	l.state, l.used = ready, l.hub.config.Loop.Now()
+	l.hub.config.Handler.Ready(l)
+	l.watch()
+	l.pump()
+}
+
+// Limit is how many bytes a message to the peer may have, head and lists included.
+func (l *Link) Limit() int { return l.limit }
+
+// IsReady reports whether the link is connected, and has not ended.
+func (l *Link) IsReady() bool { return l.state == ready }
+
+// HasEnded reports whether the link is gone.
+func (l *Link) HasEnded() bool { return l.state == ended }
+
+// IsIdle reports whether nothing is under way on the link that this end knows of.
+func (l *Link) IsIdle() bool {
+	return l.urgent.Empty() && l.waiting.Empty() && l.flight.Empty() && l.unheard.Empty() && len(l.calls) == 0 && len(l.lent) == 0 &&
+		l.pulls.Empty() && l.reading.Empty() && l.releases.Empty() && l.held() == 0 && l.kept == 0
+}
+
+// Close ends the link at once. What is under way on it is told so.
+func (l *Link) Close() { l.end(ErrClosed) }
+
+// violated ends the link of a peer that has said what cannot be.
+func (l *Link) violated(format string, args ...any) {
+	l.hub.counts.Refused++
+	l.end(fmt.Errorf("%w: %w", ErrPeer, fmt.Errorf(format, args...)))
+}
+
+// end closes the queue pair, so that nothing can land any more, and tells everybody.
+func (l *Link) end(why error) {
+	if l.state == ended {
+		return
+	}
+	l.state = ended
+	h := l.hub
+	if err := l.pair.Close(); err != nil {
+		why = errors.Join(why, err)
+	}
+	delete(h.links, l.pair.Number())
+	h.promised -= l.window + wordRoom + len(l.calls) - l.held() // what is held is given back when it is released
+	l.tellSenders(why)
+	for _, p := range l.pulls.Drain() {
+		p.finish(fmt.Errorf("%w: %w", ErrLost, why))
+	}
+	for _, p := range l.reading.Drain() {
+		p.finish(fmt.Errorf("%w: %w", ErrLost, why))
+	}
+	h.config.Handler.Ended(l, why)
+}
+
+// tellSenders tells the owners of messages how those have ended.
+func (l *Link) tellSenders(why error) {
+	notSent, lost := fmt.Errorf("%w: %w", ErrNotSent, why), fmt.Errorf("%w: %w", ErrLost, why)
+	for _, s := range l.flight.Drain() {
+		o := s.out
+		l.hub.leaving.give(s)
+		if o != nil && !o.Confirm {
+			delete(l.calls, o.number) // who hears that it was not sent waits for no answer
+			o.sent(lost)
+		}
+	}
+	l.tellUnconfirmed(lost)
+	for _, o := range append(l.urgent.Drain(), l.waiting.Drain()...) {
+		o.sent(notSent)
+	}
+	for _, o := range l.calls {
+		o.answered(nil, lost)
+	}
+	for _, o := range l.lent {
+		o.cameBack(lost)
+	}
+	l.calls, l.lent = nil, nil
+	l.revokes, l.revoking, l.spare = fifo.Queue[revocation]{}, fifo.Queue[revocation]{}, nil
+}

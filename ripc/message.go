@@ -1,0 +1,245 @@
+package ripc
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/internal/leak"
+	"github.com/weft-fabric/weft/internal/printable"
+	"github.com/weft-fabric/weft/loop"
+	"github.com/weft-fabric/weft/ripc/link"
+	"github.com/weft-fabric/weft/ripc/wire"
+)
+
+// Message is a message that was received, or an answer. It lies where the NIC has put it, until Release: so many messages as are
+// held can not be sent. One goroutine at a time uses it.
+type Message struct {
+	node       *Node
+	service    *Service // that it was received by; nil: the node itself
+	delivery   delivery
+	head       wire.Head
+	wire       *wire.Message // taken apart
+	until      clock.Time    // when what it lends is taken back
+	isAnswered bool
+	isReleased bool
+	isPulled   bool
+	handle     leak.Handle
+}
+
+func (n *Node) newMessage(s *Service, d delivery) (*Message, error) {
+	m := &Message{node: n, service: s, delivery: d, wire: parts.Get().(*wire.Message), handle: leak.Opened("ripc.Message")}
+	if err := m.wire.Take(d.slot.Bytes()); err != nil { // it was looked at when it came: somebody has written to it since
+		m.Release()
+		return nil, fmt.Errorf("receive: %w", err)
+	}
+	m.head = m.wire.Head
+	m.until = clock.Real.Now().Add(time.Duration(m.head.Expiry) * time.Millisecond)
+	return m, nil
+}
+
+// parts are for messages to be taken apart: their lists are ten times as large as all else of a message.
+var parts = sync.Pool{New: func() any { return new(wire.Message) }}
+
+// nothing is what a message has that was released.
+var nothing wire.Message
+
+// recycle lets the next message have the parts, unless somebody may still look at them: a pull that was given up goes on.
+func (m *Message) recycle() {
+	if m.wire.Loans.Len() == 0 {
+		m.wire.Clear()
+		parts.Put(m.wire)
+	}
+	m.wire = &nothing
+}
+
+// From is the service that has sent it, or the process.
+func (m *Message) From() ID { return m.head.From }
+
+// Items are what it carries. They are valid until Release.
+func (m *Message) Items() [][]byte { return m.wire.Items.All() }
+
+// Bytes is the first item, or nil if there is none.
+func (m *Message) Bytes() []byte {
+	if m.wire.Items.Len() == 0 {
+		return nil
+	}
+	return m.wire.Items.All()[0]
+}
+
+// IsCall reports whether somebody waits for an answer.
+func (m *Message) IsCall() bool { return m.head.Type == wire.Call }
+
+// Lent are the sizes of what the sender lends.
+func (m *Message) Lent() []uint64 { return lengths(m.wire.Loans.All()) }
+
+// Returns are the sizes of what the sender lends for the answer.
+func (m *Message) Returns() []uint64 { return lengths(m.wire.Returns.All()) }
+
+func lengths(list []wire.Span) (sizes []uint64) {
+	for _, s := range list {
+		sizes = append(sizes, s.Length)
+	}
+	return sizes
+}
+
+// Filled are the sizes of what the service has written to the returns of a call, by their places; the others are 0.
+func (m *Message) Filled() []uint64 {
+	sizes := make([]uint64, wire.MaxList)
+	n := 0
+	for _, f := range m.wire.Fills.All() {
+		sizes[f.Return] = f.Length
+		n = int(f.Return) + 1
+	}
+	return sizes[:n]
+}
+
+// failure is the error of an answer that says that the service failed.
+func failure(m *wire.Message) error {
+	if m.Head.Type != wire.Answer || m.Head.Code == wire.NoCode {
+		return nil
+	}
+	var text []byte
+	if m.Items.Len() > 0 {
+		text = m.Items.All()[0]
+	}
+	return &FailedError{Service: m.Head.From, Text: printable.Clean(string(text), 1024)}
+}
+
+// pulling is a Pull, and whoever waits for it.
+type pulling struct {
+	link.Pull
+	err  error
+	done loop.Event
+}
+
+// Pulled implements link.PullOwner.
+func (p *pulling) Pulled(_ *link.Pull, err error) {
+	p.err = err
+	p.done.Set()
+}
+
+// Pull reads what the sender lends, into buffers of the node's, which the caller releases. The sender has its memory back then.
+func (m *Message) Pull(ctx context.Context) ([]*Buffer, error) {
+	var list []*Buffer
+	for _, size := range m.Lent() {
+		b, err := m.node.pool.take(int(min(size, 1<<62)))
+		if err != nil {
+			releaseAll(list)
+			return nil, err
+		}
+		list = append(list, b)
+	}
+	if err := m.PullInto(ctx, list...); err != nil {
+		releaseAll(list)
+		return nil, err
+	}
+	return list, nil
+}
+
+func releaseAll(list []*Buffer) {
+	for _, b := range list {
+		b.Release()
+	}
+}
+
+// PullInto reads what the sender lends into buffers of the caller's choice, one for each, and as long. If ctx ends first, the
+// buffers are in use until the link says otherwise: they are kept until then.
+func (m *Message) PullInto(ctx context.Context, into ...*Buffer) error {
+	if m.isPulled || m.isReleased || m.wire.Loans.Len() == 0 {
+		return fmt.Errorf("pull: nothing is lent, or it was given back: %w", ErrArgument)
+	}
+	p := &pulling{}
+	p.Number, p.From, p.Until, p.Owner = m.head.Number, m.wire.Loans.All(), m.until, p
+	for _, b := range into {
+		p.Into = append(p.Into, b.piece().Span)
+		b.Retain()
+	}
+	var err error
+	failed := m.node.on(func() { err = m.delivery.link.Pull(&p.Pull) })
+	if failed != nil || err != nil {
+		releaseAll(into)
+		return fmt.Errorf("pull: %w", orElse(failed, err))
+	}
+	m.isPulled = true
+	if err := m.node.await(ctx, &p.done); err != nil {
+		m.node.runs.Go(func() { // the buffers come back when it ends
+			_ = m.node.await(m.node.ctx, &p.done)
+			releaseAll(into)
+		})
+		return err
+	}
+	releaseAll(into)
+	return p.err
+}
+
+func orElse(first, second error) error {
+	if first != nil {
+		return first
+	}
+	return second
+}
+
+// Reply is an answer in full.
+type Reply struct {
+	Items  [][]byte
+	Fill   map[int]*Buffer // what is written to the returns of the call, by their places
+	Lend   []*Buffer       // what the caller may read
+	Expiry time.Duration   // how long it may; 0: a minute
+}
+
+// Answer answers a call with a short message.
+func (m *Message) Answer(ctx context.Context, items ...[]byte) error {
+	return m.AnswerWith(ctx, Reply{Items: items})
+}
+
+// Fail answers a call with an error: the caller gets a *FailedError with the text.
+func (m *Message) Fail(ctx context.Context, text string) error {
+	return m.answer(ctx, &Reply{Items: [][]byte{[]byte(text)}}, wire.Failed)
+}
+
+// AnswerWith answers a call. It is the service's choice what to do with the caller's returns: to fill them, or to lend the answer,
+// or neither (figure 2).
+func (m *Message) AnswerWith(ctx context.Context, r Reply) error {
+	return m.answer(ctx, &r, wire.NoCode)
+}
+
+func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
+	if !m.IsCall() || m.isAnswered || m.isReleased {
+		return fmt.Errorf("answer: %w", ErrAnswered)
+	}
+	o := m.node.newOperation(wire.Answer, m.service, &Request{To: m.From(), Items: r.Items, Lend: r.Lend, Expiry: r.Expiry})
+	o.Head.Code, o.Head.Number = code, m.head.Number
+	for place := range m.wire.Returns.Len() {
+		if b := r.Fill[place]; b != nil {
+			o.lent = append(o.lent, b)
+			b.Retain()
+			o.Fills = append(o.Fills, link.Fill{Return: place, Into: m.wire.Returns.All()[place], Piece: b.piece()})
+		}
+	}
+	if len(o.Fills) != len(r.Fill) {
+		o.letGo()
+		return fmt.Errorf("answer: it fills %d of %d returns: %w", len(r.Fill), m.wire.Returns.Len(), ErrArgument)
+	}
+	m.isAnswered = true
+	o.link = m.delivery.link
+	return m.node.perform(ctx, o)
+}
+
+// Release gives the message back, and with it a credit to its sender. What it lends is given back too. A second call does nothing.
+func (m *Message) Release() {
+	if m.isReleased {
+		return
+	}
+	m.isReleased = true
+	m.handle.Closed()
+	_ = m.node.on(func() { // after Close it is gone
+		if m.wire.Loans.Len() > 0 && !m.isPulled {
+			m.delivery.link.Release(m.head.Number)
+		}
+		m.delivery.release()
+	})
+	m.recycle()
+}

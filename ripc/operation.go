@@ -1,0 +1,293 @@
+package ripc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/internal/pause"
+	"github.com/weft-fabric/weft/loop"
+	"github.com/weft-fabric/weft/ripc/link"
+	"github.com/weft-fabric/weft/ripc/wire"
+)
+
+// Request is a message in full.
+type Request struct {
+	To         ID
+	Items      [][]byte      // short: they travel in the message
+	Lend       []*Buffer     // long: the receiver reads them from where they are
+	Return     []*Buffer     // of a call: the service may write its answer there
+	Expiry     time.Duration // how long the peer may use what is lent; 0: a minute
+	Drop       bool          // of a short send: it is dropped, silently, if the receiver is not ready for it; nobody waits
+	Idempotent bool          // it does no harm if it is delivered twice: it is sent again if nobody knows whether it was
+}
+
+// operation is a message on its way, and whoever waits for it. Its fields belong to the loop until it is done.
+type operation struct {
+	link.Outgoing
+	office *office
+	from   *Service // nil: the node itself
+	to     ID
+	name   string     // of the service, as its record says; empty: it has none, or is here
+	link   *link.Link // that it was given to
+	lent   []*Buffer  // kept until they are back
+	line   *Line      // that the call asks for, and that is told its end; nil: none
+
+	isIdempotent bool
+	mayDrop      bool
+	tries        int
+	isSent       bool
+	isBack       bool
+	sentErr      error      // why it was not delivered, while what it lends is not back
+	backErr      error      // why what it lends was not given back
+	parts        int        // of a message to a group: not sent yet
+	reached      bool       // one was sent
+	partErr      error      // why one was not
+	whole        *operation // that it is a part of; nil: it is not
+	abandoned    bool       // nobody waits any more
+	slot         *link.Slot
+	err          error
+	done         loop.Event
+	room         [1]link.Piece // where Items begin: most messages have one
+}
+
+var errAbandoned = errors.New("nobody waits any more")
+
+// newOperation makes an operation of a request.
+func (n *Node) newOperation(kind wire.Type, from *Service, r *Request) *operation {
+	o := &operation{office: n.office, from: from, to: r.To, isIdempotent: r.Idempotent, mayDrop: r.Drop && kind == wire.Send}
+	o.Head = wire.Head{Type: kind, From: n.id, To: r.To}
+	if from != nil && from.id.Kind() != wire.Group {
+		o.Head.From = from.id
+	}
+	o.Owner, o.Expiry, o.Confirm = o, r.Expiry, kind == wire.Send && (r.Idempotent || len(r.Lend) > 0) // who waits hears what became of it
+	o.Items = o.room[:0]
+	for _, item := range r.Items {
+		o.Items = append(o.Items, n.pool.piece(item))
+	}
+	o.Loans, o.Returns = o.keep(r.Lend), o.keep(r.Return)
+	return o
+}
+
+// keep retains buffers until they are back.
+func (o *operation) keep(list []*Buffer) (pieces []link.Piece) {
+	for _, b := range list {
+		b.Retain()
+		o.lent = append(o.lent, b)
+		pieces = append(pieces, b.piece())
+	}
+	return pieces
+}
+
+// perform sends an operation, and waits for its end.
+func (n *Node) perform(ctx context.Context, o *operation) error {
+	if err := ctx.Err(); err != nil {
+		o.letGo()
+		return err
+	}
+	if err := n.on(o.start); err != nil {
+		o.letGo()
+		return err
+	}
+	if err := n.await(ctx, &o.done); err != nil {
+		return o.giveUp(err)
+	}
+	return o.err
+}
+
+// start begins it, on the loop. An answer goes where the call came from.
+func (o *operation) start() {
+	if o.link == nil {
+		o.office.begin(o)
+	} else if err := o.link.Send(&o.Outgoing); err != nil {
+		o.finish(fmt.Errorf("%w: %w", ErrLost, err))
+	}
+}
+
+// giveUp ends the waiting, unless it has come to an end meanwhile.
+func (o *operation) giveUp(why error) error {
+	err := why
+	_ = o.office.node.on(func() { // after Close there is nothing to end
+		if o.done.IsSet() {
+			err = o.err
+			return
+		}
+		o.abandon()
+	})
+	return err
+}
+
+// abandon takes it back from wherever it is.
+func (o *operation) abandon() {
+	o.abandoned = true
+	if o.link == nil {
+		return // who has it next drops it
+	}
+	if o.link.Cancel(&o.Outgoing) {
+		o.finish(errAbandoned)
+		return
+	}
+	o.link.Abandon(&o.Outgoing)
+}
+
+// Sent implements link.Owner.
+func (o *operation) Sent(_ *link.Outgoing, err error) {
+	if err != nil && o.lends() && o.IsPosted() && !o.isBack {
+		o.sentErr = err // nothing of it may be under way when it is sent again
+		return
+	}
+	if err != nil {
+		o.failed(err)
+		return
+	}
+	o.isSent = true
+	o.complete()
+}
+
+func (o *operation) lends() bool { return len(o.Loans)+len(o.Returns) > 0 }
+
+// Answered implements link.Owner.
+func (o *operation) Answered(_ *link.Outgoing, s *link.Slot, err error) {
+	if err != nil {
+		o.failed(err)
+		return
+	}
+	o.slot = s
+	o.complete()
+}
+
+// Returned implements link.Owner.
+func (o *operation) Returned(_ *link.Outgoing, err error) {
+	o.isBack, o.backErr = true, err
+	switch {
+	case o.abandoned:
+		o.finish(errAbandoned)
+	case o.sentErr != nil:
+		o.failed(o.sentErr)
+	default:
+		o.complete()
+	}
+}
+
+// complete ends the operation when everything has come that belongs to it.
+func (o *operation) complete() {
+	isCall := o.Head.Type == wire.Call
+	if !o.isSent || isCall && o.slot == nil || o.lends() && !o.isBack || o.done.IsSet() {
+		return
+	}
+	if !isCall && o.backErr != nil { // who has answered a call has had what it needs
+		o.failed(o.backErr)
+		return
+	}
+	if code, refused := o.refusal(); refused {
+		o.slot.Release()
+		o.slot = nil
+		o.refused(code)
+		return
+	}
+	o.finish(nil)
+}
+
+// refusal is the code of an answer that is none.
+func (o *operation) refusal() (wire.Code, bool) {
+	if o.slot == nil {
+		return 0, false
+	}
+	m := &o.office.message
+	if err := m.Take(o.slot.Bytes()); err != nil {
+		return wire.Failed, true // it was looked at before: somebody has written to it since
+	}
+	return m.Head.Code, m.Head.Type == wire.Refusal
+}
+
+// refused looks for a service elsewhere that was not where it was thought to be: it was not delivered, so it may be sent again.
+func (o *operation) refused(code wire.Code) {
+	if code != wire.NotHere && code != wire.Moved {
+		o.finish(refusal(code))
+		return
+	}
+	o.office.route(o.to).forget()
+	o.tryAgain(refusal(code))
+}
+
+// failed hears that the link has ended. What was surely not delivered is sent again, and so is what may be delivered twice.
+func (o *operation) failed(err error) {
+	var refused *link.RefusedError
+	if errors.As(err, &refused) {
+		o.refused(refused.Code)
+		return
+	}
+	mayRepeat := o.Head.Type != wire.Answer && o.whole == nil && (o.isIdempotent || errors.Is(err, link.ErrNotSent))
+	if !mayRepeat || errors.Is(err, link.ErrTooLarge) || errors.Is(err, link.ErrExpired) {
+		o.finish(err)
+		return
+	}
+	o.tryAgain(err)
+}
+
+// forbidden hears that the process that its record leads to may not have the service. Whoever has told the record is not believed
+// again.
+func (o *operation) forbidden(p *peer) {
+	o.office.node.log.Warn("a record leads to a process that may not have the service", "service", o.name, "process", p.node, "owner", p.owner)
+	o.office.route(o.to).forget()
+	o.finish(fmt.Errorf("%w: service %q was found at a process of %q, whose certificate does not list it", ErrForbidden, o.name, p.owner))
+}
+
+// unreached hears that the process could not be reached.
+func (o *operation) unreached(err error) { o.tryAgain(fmt.Errorf("%w: %w", ErrNoService, err)) }
+
+// maxTries is how often a message is sent before its service is given up: within about three seconds.
+const maxTries = 16
+
+// tryAgain begins anew, after a pause that grows: whoever moves a service needs a moment.
+func (o *operation) tryAgain(why error) {
+	if o.tries++; o.tries >= maxTries || o.abandoned || o.office.isClosed || o.whole != nil {
+		o.finish(why)
+		return
+	}
+	n, wait := o.office.node, time.Duration(0)
+	if o.tries > 1 {
+		wait = min(time.Millisecond<<o.tries, 250*time.Millisecond)
+	}
+	n.runs.Go(func() {
+		_ = pause.For(n.ctx, wait)
+		_ = n.on(o.anew) // after Close nobody waits
+	})
+}
+
+// anew begins once more, when whoever has told the end before has finished with it.
+func (o *operation) anew() {
+	o.Outgoing.Reset()
+	o.link, o.isSent, o.isBack, o.sentErr, o.backErr = nil, false, false, nil, nil
+	o.office.begin(o)
+}
+
+// finish ends the operation.
+func (o *operation) finish(err error) {
+	if o.done.IsSet() {
+		return
+	}
+	if err != nil && o.slot != nil {
+		o.slot.Release()
+		o.slot = nil
+	}
+	o.err = err
+	o.letGo()
+	o.done.Set()
+	if o.whole != nil {
+		o.whole.reached = o.whole.reached || err == nil
+		o.whole.partEnded(err)
+	}
+	if o.line != nil {
+		o.line.answered(o)
+	}
+}
+
+// letGo releases what was kept.
+func (o *operation) letGo() {
+	for _, b := range o.lent {
+		b.Release()
+	}
+	o.lent = nil
+}

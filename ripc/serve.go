@@ -1,0 +1,125 @@
+package ripc
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/internal/pause"
+)
+
+// Handler takes a message, and answers it if it is a call. The message is released when it returns. An error goes to the caller,
+// as a *FailedError; a call that was not answered then is answered with nothing.
+type Handler func(ctx context.Context, m *Message) error
+
+// Serve hands messages to a handler, so many at a time as it is told, until ctx ends or the service does. It returns when all
+// handlers have, with nil if ctx has ended.
+func (s *Service) Serve(ctx context.Context, parallel int, handle Handler) error {
+	if parallel < 1 || handle == nil {
+		return fmt.Errorf("serve %q: %d handlers at a time, or none at all: %w", s.name, parallel, ErrArgument)
+	}
+	var all sync.WaitGroup
+	defer all.Wait()
+	free := make(chan struct{}, parallel)
+	for {
+		m, err := s.Receive(ctx)
+		if ctx.Err() != nil {
+			if err == nil {
+				m.Release()
+			}
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		free <- struct{}{}
+		all.Go(func() {
+			defer func() { <-free }()
+			s.handleOne(ctx, m, handle)
+		})
+	}
+}
+
+// handleOne has one message handled.
+func (s *Service) handleOne(ctx context.Context, m *Message, handle Handler) {
+	defer m.Release()
+	err := guard(ctx, m, handle)
+	if err != nil {
+		s.node.log.Warn("a handler has failed", "service", s.name, "error", err)
+	}
+	if !m.IsCall() || m.isAnswered {
+		return
+	}
+	if err != nil {
+		err = m.Fail(ctx, err.Error())
+	} else {
+		err = m.Answer(ctx)
+	}
+	if err != nil {
+		s.node.log.Info("an answer was not sent", "service", s.name, "error", err)
+	}
+}
+
+// guard makes an error of a handler's panic: one bad message must not end a process that serves others.
+func guard(ctx context.Context, m *Message, handle Handler) (err error) {
+	defer func() {
+		if what := recover(); what != nil {
+			m.node.log.Error("a handler has panicked", "panic", what, "stack", string(debug.Stack()))
+			err = fmt.Errorf("panic: %v", what)
+		}
+	}()
+	return handle(ctx, m)
+}
+
+// Shutdown ends the node well: its services are given up, so that others may have them, what has arrived is still handled, and
+// what is under way comes to its end. Then, or when ctx ends, it closes the node. Who has to receive must go on until then.
+func (n *Node) Shutdown(ctx context.Context) error {
+	var services []*Service
+	if err := n.on(func() { services = n.office.all() }); err != nil {
+		return n.Close()
+	}
+	for _, s := range services {
+		if err := s.withdraw(ctx); err != nil {
+			n.log.Warn("a service could not be given up", "service", s.name, "error", err)
+		}
+	}
+	_ = n.on(func() { n.office.leave(services) }) // it may have been closed meanwhile
+	for quiet := false; !quiet && ctx.Err() == nil; {
+		if n.on(func() { quiet = n.office.isQuiet(services) }) != nil {
+			break
+		}
+		if !quiet {
+			_ = pause.For(ctx, time.Millisecond)
+		}
+	}
+	return n.Close()
+}
+
+// leave has the services take nothing new, and says farewell to everybody.
+func (f *office) leave(services []*Service) {
+	f.isLeaving = true
+	for _, s := range services {
+		s.isLeaving = true
+	}
+	for _, p := range f.everybody() {
+		if p.link != nil {
+			p.link.Leave()
+		}
+		if p.back != nil {
+			p.back.Leave()
+		}
+	}
+}
+
+// isQuiet reports whether nothing is left to be received, and all links have been left.
+func (f *office) isQuiet(services []*Service) bool {
+	for _, s := range services {
+		if !s.arrived.Empty() {
+			return false
+		}
+	}
+	return !slices.ContainsFunc(f.everybody(), func(p *peer) bool { return p.link != nil || len(p.left) > 0 })
+}

@@ -1,0 +1,169 @@
+package ripc
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+type question struct{ Word string }
+type reply struct{ Length int }
+
+func TestFunctions(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "length")
+	check(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	var done sync.WaitGroup
+	done.Go(func() {
+		check(t, s.Serve(ctx, 4, HandlerOf(nil, func(_ context.Context, q question) (reply, error) {
+			switch q.Word {
+			case "":
+				return reply{}, errors.New("there is no word")
+			case "panic":
+				panic(q.Word)
+			}
+			return reply{len(q.Word)}, nil
+		})))
+	})
+	length := Function[question, reply]{From: a, To: s.ID()}
+	for _, n := range []int{1, 100, 5000, 1 << 20} {
+		got, err := length.Call(patient(t), question{strings.Repeat("x", n)})
+		if err != nil || got.Length != n {
+			t.Errorf("%d: %v, %v", n, got, err)
+		}
+	}
+	for _, bad := range []string{"", "panic"} {
+		if _, err := length.Call(patient(t), question{bad}); !errors.Is(err, ErrFailed) {
+			t.Errorf("%q: %v", bad, err)
+		}
+	}
+	cancel()
+	done.Wait()
+	check(t, s.Close())
+}
+
+// Who shuts down loses nothing: what has arrived is handled, what comes later goes elsewhere.
+func TestShutdownLosesNothing(t *testing.T) {
+	d := newDirectory()
+	a, b, c := newNode(t, d, Config{}), newNode(t, d, Config{}), newNode(t, d, Config{})
+	var handled atomic.Int64
+	run := func(n *Node) (stop func()) {
+		s, err := n.Register(patient(t), "count")
+		check(t, err)
+		var done sync.WaitGroup
+		done.Go(func() {
+			_ = s.Serve(context.Background(), 2, func(context.Context, *Message) error {
+				handled.Add(1)
+				return nil
+			})
+		})
+		return func() {
+			_ = s.Close()
+			done.Wait()
+		}
+	}
+	stopB := run(b)
+	var done sync.WaitGroup
+	const calls = 500
+	halfway := make(chan struct{})
+	done.Go(func() {
+		for i := range calls {
+			if i == calls/2 {
+				close(halfway)
+			}
+			m, err := a.Call(patient(t), Name("count"))
+			if err != nil {
+				t.Errorf("call %d: %v", i, err)
+				return
+			}
+			m.Release()
+		}
+	})
+	<-halfway
+	stopC := run(c)
+	check(t, b.Shutdown(patient(t)))
+	done.Wait()
+	stopB()
+	stopC()
+	if handled.Load() != calls {
+		t.Errorf("%d of %d calls were handled", handled.Load(), calls)
+	}
+}
+
+// A message that was not delivered is one error, of the next that is sent there; one that is marked so is sent again.
+func TestUndeliveredMessages(t *testing.T) {
+	d := newDirectory()
+	a, b, c := newNode(t, d, Config{}), newNode(t, d, Config{}), newNode(t, d, Config{})
+	first, err := b.Register(patient(t), "moves")
+	check(t, err)
+	to := first.ID()
+	check(t, a.Send(patient(t), to, []byte("known")))
+	m, err := first.Receive(patient(t))
+	check(t, err)
+	m.Release()
+	check(t, first.Close())
+	second, err := c.Register(patient(t), "moves")
+	check(t, err)
+	defer func() { check(t, second.Close()) }()
+
+	sent, lost, kept := 0, 0, 0
+	var count sync.WaitGroup
+	count.Go(func() {
+		for text := ""; text != "last"; kept++ {
+			m, err := second.Receive(patient(t))
+			check(t, err)
+			text = string(m.Bytes())
+			m.Release()
+		}
+	})
+	for text := "plain"; ; {
+		var undelivered *UndeliveredError
+		switch err := a.Send(patient(t), to, []byte(text)); {
+		case errors.As(err, &undelivered) && errors.Is(err, ErrNoService):
+			lost += undelivered.Count
+		case err != nil:
+			t.Fatal(err)
+		default:
+			sent++
+		}
+		if text == "last" {
+			break
+		}
+		if lost > 0 && sent > lost+10 {
+			text = "last"
+		}
+	}
+	count.Wait()
+	until(t, a, "all that did not arrive were told, or are to be", func() bool {
+		untold := 0
+		if debt := a.office.route(to).debt; debt != nil { // a refusal that came after the last message
+			untold = debt.Count
+		}
+		return lost > 0 && lost+kept+untold == sent
+	})
+}
+
+func TestIdempotentMessagesAreSentAgain(t *testing.T) {
+	d := newDirectory()
+	a, b, c := newNode(t, d, Config{}), newNode(t, d, Config{}), newNode(t, d, Config{})
+	from, err := a.Register(patient(t), "from")
+	check(t, err)
+	defer func() { check(t, from.Close()) }()
+	first, err := b.Register(patient(t), "moves")
+	check(t, err)
+	r := Request{To: first.ID(), Items: [][]byte{[]byte("x")}, Idempotent: true}
+	check(t, from.Post(patient(t), r))
+	check(t, first.Close())
+	second, err := c.Register(patient(t), "moves")
+	check(t, err)
+	check(t, from.Post(patient(t), r))
+	m, err := second.Receive(patient(t))
+	check(t, err)
+	m.Release()
+	check(t, second.Close())
+}

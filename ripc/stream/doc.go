@@ -1,0 +1,31 @@
+// Package stream makes connections of ripc: net.Conn and net.Listener whose other end is a service. Whatever is written against
+// those runs on it unchanged:
+//
+//	l, err := stream.Listen(ctx, node, "hello")
+//	…
+//	go http.Serve(l, handler)
+//
+// and elsewhere
+//
+//	client := http.Client{Transport: &http.Transport{DialContext: stream.Dialer{Node: node}.DialContext}}
+//	answer, err := client.Get("http://hello/")
+//
+// gRPC takes Dialer.Dial by grpc.WithContextDialer, with a target like "passthrough:///hello"; go-redis takes Dialer.DialContext
+// by redis.Options.Dialer.
+//
+// # What is promised
+//
+// Bytes arrive once and in order, or the connection breaks, at both ends, with an error that is syscall.ECONNRESET. So it does when
+// the process at the other end dies, which is noticed within about a second also by who only reads. A connection stays with
+// the process that has accepted it: if the service moves, who dials again finds it.
+//
+// All connections between two processes go over one link. One that is not read holds up nobody else: its peer may send ahead
+// by a window of bytes, and what has come waits in memory of its own. Write returns when the bytes are the program's again, Close when
+// everything is with the other process, or after a second.
+//
+// # What is copied
+//
+// Less than 16 KiB are copied once to be sent, and once to who reads, or once more if nobody waits for them when they come. What is
+// larger is copied to a buffer, unless io.Copy has read it there; the other process fetches it from there at once, in pieces of
+// 256 KiB, and Read copies it out.
+package stream

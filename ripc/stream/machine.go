@@ -1,0 +1,138 @@
+package stream
+
+import (
+	"fmt"
+	"io"
+	"net"
+	"syscall"
+
+	"github.com/weft-fabric/weft/ripc/wire"
+)
+
+// Ready implements ripc.LineUser.
+func (c *Conn) Ready() {
+	c.ready.Set()
+	c.tell()
+}
+
+// Arrived implements ripc.LineUser.
+func (c *Conn) Arrived(m *wire.Message) {
+	a, err := decode(m)
+	if err == nil {
+		err = c.take(m, &a)
+	}
+	if err != nil {
+		c.line.Release(m)
+		c.stop(fmt.Errorf("%w: the peer broke the protocol: %w", syscall.ECONNRESET, err))
+	}
+	c.out.pump()
+	c.tell()
+}
+
+// take takes in a frame.
+func (c *Conn) take(m *wire.Message, a *arrival) error {
+	if err := c.out.allow(a.allowed); err != nil {
+		return err
+	}
+	if c.isOver() && a.kind != goodbye { // the peer did not know yet
+		c.line.Release(m)
+		return nil
+	}
+	switch a.kind {
+	case data:
+		if err := c.in.count(uint64(len(a.bytes))); err != nil {
+			return err
+		}
+		c.in.arrive(a.bytes)
+	case bulk:
+		return c.fetch(m, a.loan)
+	case goodbye:
+		c.isParted = true
+		c.out.finish(errRefused)
+		fallthrough
+	case finish:
+		c.in.isEnded = true
+		c.in.offer(c.endOfReading())
+	}
+	return nil
+}
+
+// Ended implements ripc.LineUser.
+func (c *Conn) Ended(why error) {
+	if c.ready.IsSet() {
+		c.lose(why)
+	} else {
+		c.stop(why)
+	}
+	c.ready.Set()
+	c.settle()
+}
+
+// lose ends the connection because nothing can be sent any more.
+func (c *Conn) lose(why error) { c.stop(fmt.Errorf("%w: %w", syscall.ECONNRESET, why)) }
+
+// stop breaks the connection: nobody waits any more.
+func (c *Conn) stop(why error) {
+	if c.why == nil {
+		c.why = why
+	}
+	c.in.offer(c.endOfReading())
+	c.out.finish(c.endOfWriting())
+}
+
+// close ends both directions by the program's will.
+func (c *Conn) close() {
+	c.isClosed = true
+	c.in.isBarred.Store(true)
+	c.in.deadline.stop()
+	c.out.deadline.stop()
+	c.in.cut(nil)
+	c.in.finish(result{err: net.ErrClosed})
+	c.out.finish(net.ErrClosed)
+	c.line.GiveUp()
+	c.tell()
+}
+
+// closeWrite ends one.
+func (c *Conn) closeWrite() error {
+	if err := c.endOfWriting(); err != nil {
+		return err
+	}
+	c.isFinished = true
+	c.out.finish(errFinished)
+	c.tell()
+	return nil
+}
+
+// isOver reports whether this end neither reads nor writes any more.
+func (c *Conn) isOver() bool { return c.isClosed || c.why != nil }
+
+// endOfReading is what is behind the last byte that has come; nil: there may be more.
+func (c *Conn) endOfReading() error {
+	switch {
+	case c.isClosed:
+		return net.ErrClosed
+	case c.in.isEnded:
+		return io.EOF
+	}
+	return c.why
+}
+
+// endOfWriting is why nothing can be written; nil: it can.
+func (c *Conn) endOfWriting() error {
+	switch {
+	case c.isClosed:
+		return net.ErrClosed
+	case c.isFinished:
+		return errFinished
+	case c.isParted:
+		return errRefused
+	}
+	return c.why
+}
+
+// What a Write hears after the end. Programs ask for EPIPE.
+var (
+	errFinished = fmt.Errorf("%w: this end is closed for writing", syscall.EPIPE)
+	errRefused  = fmt.Errorf("%w: the peer has closed the connection", syscall.EPIPE)
+)

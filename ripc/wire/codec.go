@@ -1,0 +1,277 @@
+package wire
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+)
+
+// The head, byte by byte:
+//
+//	0 magic · 2 version · 3 type · 4 code (2) · 6 items · 7 loans · 8 returns · 9 fills · 10 releases · 11 zero
+//	12 credit (4) · 16 number (8) · 24 epoch (8) · 32 from (16) · 48 to (16) · 64 expiry (4) · 68 bytes of all items (4) ·
+//	72 taken (4) · 76 zero (4)
+const (
+	magic   = 0x5716
+	version = 1
+
+	atVersion  = 2
+	atType     = 3
+	atCode     = 4
+	atItems    = 6
+	atLoans    = 7
+	atReturns  = 8
+	atFills    = 9
+	atReleases = 10
+	atCredit   = 12
+	atNumber   = 16
+	atEpoch    = 24
+	atFrom     = 32
+	atTo       = 48
+	atExpiry   = 64
+	atBytes    = 68
+	atTaken    = 72
+	atZero     = 76
+)
+
+var order = binary.BigEndian
+
+// Overhead is how many bytes a message without releases has beside its items.
+func Overhead(items, spans, fills int) int {
+	return HeadSize + items*itemSize + spans*spanSize + fills*fillSize
+}
+
+// Overhead is how many bytes the message has beside its items.
+func (m *Message) Overhead() int {
+	return Overhead(m.Items.n, m.Loans.n+m.Returns.n, m.Fills.n) + m.Releases.n*releaseSize
+}
+
+// ReleaseRoom is how many releases fit into so many bytes.
+func ReleaseRoom(bytes int) int { return max(0, bytes) / releaseSize }
+
+// Clear makes m an empty message.
+func (m *Message) Clear() {
+	m.Head = Head{}
+	m.Items.Clear()
+	m.Loans.n, m.Returns.n, m.Fills.n, m.Releases.n = 0, 0, 0, 0
+}
+
+// Bytes is how many bytes the items have together.
+func (m *Message) Bytes() int {
+	n := 0
+	for _, item := range m.Items.All() {
+		n += len(item)
+	}
+	return n
+}
+
+// Put writes head and lists to b, which must have room for Overhead, and says how much that was. The items follow it on the
+// wire, and are not copied: who sends gathers them from where they are.
+func (m *Message) Put(b []byte) int {
+	b = b[:m.Overhead()]
+	m.putHead(b)
+	at := HeadSize
+	for _, item := range m.Items.All() {
+		order.PutUint32(b[at:], uint32(len(item)))
+		at += itemSize
+	}
+	at = putSpans(b, at, m.Loans.All())
+	at = putSpans(b, at, m.Returns.All())
+	for _, f := range m.Fills.All() {
+		order.PutUint32(b[at:], f.Return)
+		order.PutUint32(b[at+4:], 0)
+		order.PutUint64(b[at+8:], f.Length)
+		at += fillSize
+	}
+	for _, number := range m.Releases.All() {
+		order.PutUint64(b[at:], number)
+		at += releaseSize
+	}
+	return at
+}
+
+// Append appends the whole message to b, items included.
+func (m *Message) Append(b []byte) []byte {
+	at := len(b)
+	b = append(b, make([]byte, m.Overhead())...)
+	m.Put(b[at:])
+	for _, item := range m.Items.All() {
+		b = append(b, item...)
+	}
+	return b
+}
+
+func (m *Message) putHead(b []byte) {
+	h := &m.Head
+	order.PutUint16(b, magic)
+	b[atVersion], b[atType] = version, byte(h.Type)
+	order.PutUint16(b[atCode:], uint16(h.Code))
+	b[atItems], b[atLoans], b[atReturns] = byte(m.Items.n), byte(m.Loans.n), byte(m.Returns.n)
+	b[atFills], b[atReleases], b[atReleases+1] = byte(m.Fills.n), byte(m.Releases.n), 0
+	order.PutUint32(b[atCredit:], h.Credit)
+	order.PutUint64(b[atNumber:], h.Number)
+	order.PutUint64(b[atEpoch:], h.Epoch)
+	copy(b[atFrom:], h.From[:])
+	copy(b[atTo:], h.To[:])
+	order.PutUint32(b[atExpiry:], h.Expiry)
+	order.PutUint32(b[atBytes:], uint32(m.Bytes()))
+	order.PutUint32(b[atTaken:], h.Taken)
+	order.PutUint32(b[atZero:], 0)
+}
+
+func putSpans(b []byte, at int, list []Span) int {
+	for _, s := range list {
+		order.PutUint64(b[at:], s.Address)
+		order.PutUint64(b[at+8:], s.Length)
+		order.PutUint64(b[at+16:], s.Key)
+		at += spanSize
+	}
+	return at
+}
+
+// Take takes b apart. The items point into b. Every field is checked; an error is ErrMalformed, says which it was, and leaves
+// nothing of the message.
+func (m *Message) Take(b []byte) error {
+	err := m.take(b)
+	if err != nil {
+		*m = Message{}
+	}
+	return err
+}
+
+func (m *Message) take(b []byte) error {
+	if err := m.takeHead(b); err != nil {
+		return err
+	}
+	if want := uint64(m.Overhead()) + uint64(order.Uint32(b[atBytes:])); want != uint64(len(b)) {
+		return malformed("%d bytes, but its head and lists say %d", len(b), want)
+	}
+	sizes, at := HeadSize, HeadSize+m.Items.n*itemSize
+	var err error
+	if at, err = takeSpans(b, at, &m.Loans, "loan"); err != nil {
+		return err
+	}
+	if at, err = takeSpans(b, at, &m.Returns, "return"); err != nil {
+		return err
+	}
+	if at, err = m.takeFills(b, at); err != nil {
+		return err
+	}
+	for i := range m.Releases.list[:m.Releases.n] {
+		m.Releases.list[i] = order.Uint64(b[at:])
+		at += releaseSize
+	}
+	return m.takeItems(b, sizes, at)
+}
+
+// takeHead reads the head, and the lengths of the lists.
+func (m *Message) takeHead(b []byte) error {
+	if len(b) < HeadSize {
+		return malformed("%d bytes, a head has %d", len(b), HeadSize)
+	}
+	if order.Uint16(b) != magic || b[atVersion] != version {
+		return malformed("it begins with %#x, version %d; this end speaks %#x, version %d", order.Uint16(b), b[atVersion], magic, version)
+	}
+	h := &m.Head
+	h.Type, h.Code = Type(b[atType]), Code(order.Uint16(b[atCode:]))
+	h.Credit, h.Number, h.Epoch = order.Uint32(b[atCredit:]), order.Uint64(b[atNumber:]), order.Uint64(b[atEpoch:])
+	copy(h.From[:], b[atFrom:])
+	copy(h.To[:], b[atTo:])
+	h.Taken, h.Expiry = order.Uint32(b[atTaken:]), order.Uint32(b[atExpiry:])
+	for _, list := range []struct {
+		n  *int
+		at int
+	}{{&m.Items.n, atItems}, {&m.Loans.n, atLoans}, {&m.Returns.n, atReturns}, {&m.Fills.n, atFills}, {&m.Releases.n, atReleases}} {
+		if *list.n = int(b[list.at]); *list.n > MaxList {
+			return malformed("the list at byte %d has %d entries, at most %d", list.at, b[list.at], MaxList)
+		}
+	}
+	if b[atReleases+1] != 0 || order.Uint32(b[atZero:]) != 0 {
+		return malformed("a byte that must be zero is not")
+	}
+	return m.check()
+}
+
+// check finds what does not belong together.
+func (m *Message) check() error {
+	h := &m.Head
+	lends := m.Loans.n+m.Returns.n > 0
+	switch {
+	case h.Type == 0 || h.Type > lastType:
+		return malformed("type %d", h.Type)
+	case h.Code > lastCode, h.Code != NoCode && !h.mayHaveCode(), h.Code == NoCode && h.Type == Refusal:
+		return malformed("code %d in a %v", h.Code, h.Type)
+	case !h.From.Valid() || !h.To.Valid() || h.From.Kind() == Group:
+		return malformed("from %v to %v", h.From, h.To)
+	case h.Type == Word && (h.From != ID{} || h.To != ID{} || m.Items.n > 0 || lends || m.Fills.n > 0):
+		return malformed("a word that is more than one")
+	case h.Type == Present && (h.From.Kind() == Nobody || h.To != ID{} || m.Items.n != 1 || lends || m.Fills.n > 0):
+		return malformed("a presentation of %v to %v, with %d items", h.From, h.To, m.Items.n)
+	case h.Type < Word && (h.From == ID{} || h.To == ID{}):
+		return malformed("a %v to nobody, or from nobody", h.Type)
+	case h.Type == Refusal && (lends || m.Fills.n > 0):
+		return malformed("a refusal that lends or fills")
+	case m.Returns.n > 0 && h.Type != Call:
+		return malformed("returns in a %v", h.Type)
+	case m.Fills.n > 0 && h.Type != Answer:
+		return malformed("fills in a %v", h.Type)
+	case h.To.Kind() == Group && (h.Type != Send || lends):
+		return malformed("a %v to a group, or one that lends", h.Type)
+	case lends != (h.Expiry > 0):
+		return malformed("%d loans, %d returns, for %d ms", m.Loans.n, m.Returns.n, h.Expiry)
+	}
+	return nil
+}
+
+// mayHaveCode reports whether the code belongs to the type. A word with Moved says that its sender is about to leave.
+func (h *Head) mayHaveCode() bool {
+	return h.Type == Refusal || h.Type == Answer || h.Type == Word && h.Code == Moved
+}
+
+func takeSpans(b []byte, at int, list *List[Span], what string) (int, error) {
+	for i := range list.list[:list.n] {
+		s := Span{order.Uint64(b[at:]), order.Uint64(b[at+8:]), order.Uint64(b[at+16:])}
+		if s.Length == 0 || s.Address > math.MaxUint64-s.Length {
+			return at, malformed("%s %d of %d bytes at %#x", what, i, s.Length, s.Address)
+		}
+		list.list[i] = s
+		at += spanSize
+	}
+	return at, nil
+}
+
+// takeFills reads fills. Each names another return, in rising order, so that none is filled twice.
+func (m *Message) takeFills(b []byte, at int) (int, error) {
+	for i := range m.Fills.list[:m.Fills.n] {
+		f := Fill{Return: order.Uint32(b[at:]), Length: order.Uint64(b[at+8:])}
+		if order.Uint32(b[at+4:]) != 0 || f.Return >= MaxList || i > 0 && f.Return <= m.Fills.list[i-1].Return {
+			return at, malformed("fill %d of return %d", i, f.Return)
+		}
+		m.Fills.list[i] = f
+		at += fillSize
+	}
+	return at, nil
+}
+
+// takeItems cuts the items out of b. Their sizes must be all that is left.
+func (m *Message) takeItems(b []byte, sizes, at int) error {
+	for i := range m.Items.list[:m.Items.n] {
+		n := uint64(order.Uint32(b[sizes+i*itemSize:]))
+		if n > uint64(len(b)-at) {
+			return malformed("item %d has %d bytes, %d are left", i, n, len(b)-at)
+		}
+		m.Items.list[i] = b[at : at+int(n) : at+int(n)]
+		at += int(n)
+	}
+	if at != len(b) {
+		return malformed("%d bytes belong to no item", len(b)-at)
+	}
+	if name := m.Items.list[0]; m.Head.Type == Present && (len(name) > MaxName || m.Head.From.Kind() == Named && hashed(Named, name) != m.Head.From) {
+		return malformed("a presentation whose name, of %d bytes, is not that of %v", len(name), m.Head.From)
+	}
+	return nil
+}
+
+func malformed(format string, args ...any) error {
+	return fmt.Errorf("%w: "+format, append([]any{ErrMalformed}, args...)...)
+}

@@ -1,0 +1,165 @@
+package wire
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+)
+
+// full is a message with something in every list.
+func full() *Message {
+	m := &Message{Head: Head{Type: Call, From: RandomID([15]byte{1}), To: NameID("kv/3"), Epoch: 7, Number: 1 << 60, Credit: 99, Taken: 12,
+		Expiry: 30_000}}
+	m.Items.Add([]byte("get"))
+	m.Items.Add(nil)
+	m.Items.Add([]byte("a key"))
+	m.Loans.Add(Span{1 << 40, 1 << 20, 0xdead})
+	m.Returns.Add(Span{1 << 41, 4096, 0xbeef})
+	m.Returns.Add(Span{0, 1, 0})
+	m.Releases.Add(12)
+	return m
+}
+
+// answer is an answer to full.
+func answer() *Message {
+	m := &Message{Head: Head{Type: Answer, From: NameID("kv/3"), To: RandomID([15]byte{1}), Number: 1 << 60, Expiry: 1}}
+	m.Loans.Add(Span{1, 1, 1})
+	m.Fills.Add(Fill{0, 4096})
+	m.Fills.Add(Fill{1, 0})
+	return m
+}
+
+func word() *Message {
+	m := &Message{Head: Head{Type: Word, Credit: 1<<32 - 1}}
+	for i := range uint64(MaxList) {
+		m.Releases.Add(i)
+	}
+	return m
+}
+
+func present() *Message {
+	m := &Message{Head: Head{Type: Present, From: NameID("kv/3")}}
+	m.Items.Add([]byte("kv/3"))
+	return m
+}
+
+func TestTakeIsTheOppositeOfPut(t *testing.T) {
+	for _, m := range []*Message{full(), answer(), word(), present()} {
+		b := m.Append(nil)
+		var got Message
+		if err := got.Take(b); err != nil {
+			t.Fatalf("%v: %v", m.Head.Type, err)
+		}
+		if got.Head != m.Head || !bytes.Equal(got.Append(nil), b) {
+			t.Errorf("%v came back as %+v", m.Head.Type, got.Head)
+		}
+		if m.Overhead() > MaxOverhead {
+			t.Errorf("%v: overhead %d is more than the most, %d", m.Head.Type, m.Overhead(), MaxOverhead)
+		}
+	}
+}
+
+// What one wrong byte can do (research: libRIPC's first defect was that it did not look).
+func TestTakeRefuses(t *testing.T) {
+	set := func(m *Message, at int, value byte) []byte {
+		b := m.Append(nil)
+		b[at] = value
+		return b
+	}
+	for _, c := range []struct {
+		name string
+		b    []byte
+		says string
+	}{
+		{"nothing", nil, "0 bytes"},
+		{"half a head", full().Append(nil)[:HeadSize-1], "79 bytes"},
+		{"another magic", set(full(), 0, 9), "begins with"},
+		{"another version", set(full(), atVersion, 2), "version 2"},
+		{"no type", set(full(), atType, 0), "type 0"},
+		{"an unknown type", set(full(), atType, 7), "type 7"},
+		{"a code in a call", set(full(), atCode+1, 1), "code 1"},
+		{"an unknown code", set(answer(), atCode+1, 99), "code 99"},
+		{"a refusal without code", set(answer(), atType, byte(Refusal)), "code 0"},
+		{"too many items", set(full(), atItems, MaxList+1), "17 entries"},
+		{"one item more than there are", set(full(), atItems, 4), "bytes, but"},
+		{"one loan less", set(full(), atLoans, 0), "bytes, but"},
+		{"an item that is too long", set(full(), HeadSize, 1), "item 0"},
+		{"items that are too short", set(full(), HeadSize+3, 2), "belong to no item"},
+		{"an unknown kind", set(full(), atTo, 9), "to "},
+		{"from a group", set(full(), atFrom, byte(Group)), "from group"},
+		{"a call to a group", set(full(), atTo, byte(Group)), "to a group"},
+		{"returns in a send", set(full(), atType, byte(Send)), "returns in a Send"},
+		{"loans that end at once", set(answer(), atExpiry+3, 0), "for 0 ms"},
+		{"the byte that must be zero", set(full(), atZero, 1), "must be zero"},
+		{"a fill out of order", set(answer(), HeadSize+spanSize+fillSize+3, 0), "fill 1"},
+		{"a fill of a return that cannot be", set(answer(), HeadSize+spanSize+fillSize, 1), "fill 1"},
+		{"a word to somebody", set(word(), atTo, byte(Named)), "a word"},
+		{"a presentation under another name", set(present(), HeadSize+itemSize, 'x'), "whose name"},
+		{"a presentation of a group", set(present(), atFrom, byte(Group)), "from group"},
+		{"one byte more", append(full().Append(nil), 0), "bytes, but"},
+	} {
+		var m Message
+		err := m.Take(c.b)
+		if !errors.Is(err, ErrMalformed) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v, want %q", c.name, err, c.says)
+		}
+		if m.Items.Len()+m.Loans.Len()+m.Releases.Len() > 0 {
+			t.Errorf("%s: something is left of the message", c.name)
+		}
+	}
+}
+
+func TestNoSpanReachesBeyondMemory(t *testing.T) {
+	for _, s := range []Span{{1<<64 - 1, 2, 1}, {1 << 63, 1<<63 + 1, 1}, {5, 0, 1}} {
+		m := full()
+		m.Loans.Clear()
+		m.Loans.Add(s)
+		if err := new(Message).Take(m.Append(nil)); !errors.Is(err, ErrMalformed) {
+			t.Errorf("loan %+v: %v", s, err)
+		}
+	}
+}
+
+func TestListsEnd(t *testing.T) {
+	var l List[int]
+	for i := range MaxList {
+		if !l.Add(i) {
+			t.Fatalf("no room for %d", i)
+		}
+	}
+	if l.Add(0) || l.Len() != MaxList {
+		t.Error("there was room for one more than the most")
+	}
+}
+
+// Whatever comes in, it is refused, or it is exactly what Put would have made.
+func FuzzTake(f *testing.F) {
+	for _, m := range []*Message{full(), answer(), word(), present()} {
+		f.Add(m.Append(nil))
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var m Message
+		if m.Take(b) == nil && !bytes.Equal(m.Append(nil), b) {
+			t.Errorf("%x came back as %x", b, m.Append(nil))
+		}
+	})
+}
+
+func TestTakeAllocatesNothing(t *testing.T) {
+	b := full().Append(nil)
+	var m Message
+	if n := testing.AllocsPerRun(100, func() { _ = m.Take(b) }); n > 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func TestIDs(t *testing.T) {
+	a, b := NameID("kv/3"), NameID("kv/4")
+	if a == b || a == GroupID("kv/3") || !a.Valid() || a.Kind() != Named {
+		t.Errorf("%v, %v, %v", a, b, GroupID("kv/3"))
+	}
+	if (ID{}).Kind() != Nobody || !(ID{}).Valid() || (ID{0, 1}).Valid() || (ID{byte(Group) + 1}).Valid() {
+		t.Error("what is valid is not, or what is not is")
+	}
+}
