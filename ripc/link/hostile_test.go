@@ -126,7 +126,7 @@ func TestAnAnswerInTheNameOfSomebodyElse(t *testing.T) {
 		call := newLetter(wire.Call)
 		check(w.t, l.Send(&call.Outgoing))
 		w.until("it is sent", func() bool { return call.sent == 1 })
-		i.say(encode(&wire.Message{Head: wire.Head{Type: wire.Answer, From: alice, To: alice, Number: 1, Credit: 2, Taken: 1}}))
+		i.say((&wire.Message{Head: wire.Head{Type: wire.Answer, From: alice, To: alice, Number: 1, Credit: 2, Taken: 1}}).Append(nil))
 		w.until("the link has ended", func() bool { return len(p.ended) == 1 })
 		if !errors.Is(p.ended[0], ErrPeer) || !errors.Is(call.answerErr, ErrLost) {
 			w.t.Errorf("%v, %v", p.ended[0], call.answerErr)

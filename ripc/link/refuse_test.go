@@ -63,7 +63,7 @@ func TestAPeerThatTakesNoRefusalsLosesItsLink(t *testing.T) {
 		i, l := w.intrude(p) // lets two messages come
 		m := &wire.Message{Head: wire.Head{Type: wire.Send, From: alice, To: bob, Credit: 2}}
 		for m.Head.Number = 1; len(p.ended) == 0 && m.Head.Number < 2*maxRefusals; m.Head.Number++ {
-			i.say(encode(m))
+			i.say(m.Append(nil))
 			w.until("it has arrived", func() bool { return len(p.arrived) == int(m.Head.Number) || len(p.ended) > 0 })
 			w.until("it may send more", func() bool { return l.left() > 0 || len(p.ended) > 0 })
 		}
