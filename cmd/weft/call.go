@@ -10,8 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/internal/units"
 	"github.com/weft-fabric/weft/ripc"
+	"github.com/weft-fabric/weft/ripc/wire"
 )
 
 // maxCall bounds what is read from standard input, so that it fits into memory.
@@ -61,6 +63,9 @@ type callReport struct {
 }
 
 func (o *callOptions) run(ctx context.Context, name string, in io.Reader, out io.Writer) (err error) {
+	if name == "" || printable.Check("name", name, wire.MaxName) != nil {
+		return usageError{fmt.Errorf("%q is %w", printable.Clean(name, 2*wire.MaxName), wire.ErrName)}
+	}
 	if o.timeout <= 0 {
 		return usageError{fmt.Errorf("--timeout %v: it must be positive", o.timeout)}
 	}

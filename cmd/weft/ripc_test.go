@@ -76,6 +76,14 @@ func TestServicesCallEachOther(t *testing.T) {
 	}
 }
 
+func TestCallNeedsAName(t *testing.T) {
+	for _, name := range []string{"", strings.Repeat("a", 256), "a\nb"} {
+		if status, _, errs := weft("call", name, "--directory", t.TempDir()); status != 2 || !strings.Contains(errs, "not a service name") {
+			t.Errorf("%q: %d, %q", name, status, errs)
+		}
+	}
+}
+
 // A process that is killed does not keep its names.
 func TestAKilledServiceIsReplaced(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "services")
