@@ -12,7 +12,6 @@ import (
 
 // What is sent on links, to how many.
 const (
-	linkRate     = "200mbit"
 	messageBytes = 256 << 20
 	probeBytes   = 32 << 20
 	besideRounds = 1 // of the one that stands beside
@@ -30,7 +29,7 @@ func (b *bench) linkStep(receivers int) planned {
 	}
 	s := contest.Step{Name: fmt.Sprintf("%d MiB to %d receivers", bytes>>20, receivers), Watches: true}
 	s.Run = func() (rows []contest.Result, err error) {
-		f, err := delivery.Open(receivers, linkRate)
+		f, err := b.open(receivers)
 		if err != nil {
 			return nil, err
 		}

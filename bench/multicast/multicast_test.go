@@ -193,3 +193,12 @@ func TestSimulatedStepsComeLast(t *testing.T) {
 		}
 	}
 }
+
+// On cores that are too slow links have the lower rate: ours took 14.7 s in 12.1 s on two cores, on others 7.2 s in 11.4 s.
+func TestBusy(t *testing.T) {
+	slow := &entry{samples: []delivery.Sample{{Seconds: 12.1, CPU: 14.7}}}
+	fast := &entry{samples: []delivery.Sample{{Seconds: 11.4, CPU: 7.2}, {Seconds: 1, CPU: 2}}}
+	if slow.busy(2) <= busiest || fast.busy(2) > busiest || slow.busy(4) > busiest {
+		t.Errorf("%.2f and %.2f, with four cores %.2f; the most is %v", slow.busy(2), fast.busy(2), slow.busy(4), busiest)
+	}
+}

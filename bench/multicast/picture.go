@@ -53,7 +53,7 @@ func (p *picture) figures() (all []*figure.Figure) {
 		all = append(all, p.large())
 	}
 	if len(p.small) > 0 {
-		all = append(all, &figure.Figure{Name: "peers-small", Title: "A small message to 15 receivers on links of 200 Mbit/s", Source: "measured on this machine",
+		all = append(all, &figure.Figure{Name: "peers-small", Title: "A small message to 15 receivers on limited links", Source: "measured on this machine",
 			Text:  "Medians of rounds. The chains are the best of all block sizes from 4 KiB to 1 MiB.",
 			Table: &figure.Table{Columns: append([]string{"who"}, numberColumns...), Rows: p.small}})
 	}
@@ -67,7 +67,7 @@ func (p *picture) figures() (all []*figure.Figure) {
 
 // large is the comparison of large messages.
 func (p *picture) large() *figure.Figure {
-	f := &figure.Figure{Name: "peers", Title: "One object to many on links of 200 Mbit/s, by everybody", Source: "measured on this machine",
+	f := &figure.Figure{Name: "peers", Title: "One object to many on limited links, by everybody", Source: "measured on this machine",
 		Text: "Each host has a link of its own, limited both ways. Medians of rounds in which everybody delivers once; of MPI, udpcast and " +
 			"BitTorrent the best setting. CPU is of all processes from start to end, without what the kernel does in softirqs.",
 		Table: &figure.Table{Columns: slices.Concat([]string{"group", "who", "÷ one copy"}, numberColumns)}}

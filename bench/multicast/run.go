@@ -22,6 +22,7 @@ type bench struct {
 	programs *peers.MPI // nil: there is no MPI here
 	noMPI    error      // why
 	slow     map[string]bool
+	rates    map[int]string // of links, by the number of receivers
 	pace     pace
 	links    picture
 }
@@ -29,7 +30,7 @@ type bench struct {
 // Run measures everything that was asked for, in the order of the table. It fails if a bound is missed or something could
 // not be measured.
 func Run(ctx context.Context, o Options) (err error) {
-	b := &bench{Options: o, ctx: ctx, slow: map[string]bool{}, record: newRecord(o.Version)}
+	b := &bench{Options: o, ctx: ctx, slow: map[string]bool{}, rates: map[int]string{}, record: newRecord(o.Version)}
 	if b.programs, b.noMPI = peers.NewMPI(); b.programs != nil {
 		defer func() { err = errors.Join(err, b.programs.Close()) }()
 	}

@@ -28,7 +28,7 @@ var chainBlocks = []int{4 << 10, 8 << 10, 16 << 10, 32 << 10, 64 << 10, 128 << 1
 func (b *bench) smallStep() planned {
 	s := contest.Step{Name: fmt.Sprintf("%d MiB to %d receivers", smallBytes>>20, smallReceivers), Watches: true}
 	s.Run = func() (rows []contest.Result, err error) {
-		f, err := delivery.Open(smallReceivers, linkRate)
+		f, err := b.open(smallReceivers)
 		if err != nil {
 			return nil, err
 		}

@@ -21,13 +21,14 @@ func newBenchMulticast() *cobra.Command {
 		Long: `Sends one object to 3, 7 and 15 hosts by weft multicast and by what people use
 instead, and prints what each takes as a ratio, beside what it must be.
 
-The hosts are network namespaces of this machine with links of 200 Mbit/s, so it
-needs root, and Linux. Open MPI, MPICH, udpcast and aria2 take part if they are
-installed; 'make bench-multicast' sees to that, and builds weft. Every setting
-of theirs is tried once with 32 MiB; the best of each kind takes part in rounds,
-in which everybody delivers 256 MiB once; ratios are taken within a round. What
-arrives is checked. Everybody begins with idle cores, and with memory that has
-just been used: after a pause a virtual machine may have given its away.
+The hosts are network namespaces of this machine with links of 200 Mbit/s, or of
+100 where its cores are too slow for that, so it needs root, and Linux. Open
+MPI, MPICH, udpcast and aria2 take part if they are installed; 'make
+bench-multicast' sees to that, and builds weft. Every setting of theirs is tried
+once with 32 MiB; the best of each kind takes part in rounds, in which everybody
+delivers 256 MiB once; ratios are taken within a round. What arrives is checked.
+Everybody begins with idle cores, and with memory that has just been used: after
+a pause a virtual machine may have given its away.
 
 Times are from the first byte to the last one at the last receiver; what a start
 takes is printed beside. Processor time is of all processes: during the delivery
@@ -37,7 +38,8 @@ kernel does in softirqs.
 Beside stand rows of what nobody can beat: one plain TCP copy against udpcast,
 the link alone against MPI. Where a bound is missed because of them, that is said.
 
-It ends within 40 minutes, and wants a quiet machine. Then groups of 64 to
+It ends within 40 minutes, on slow cores within 50, and wants a quiet machine.
+Then groups of 64 to
 10,000 nodes are simulated, for some minutes more. Ctrl-C takes everything down.
 
 Exit status 0 if every bound is met. 1 if one is missed or something could not be
