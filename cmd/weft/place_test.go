@@ -115,13 +115,13 @@ func TestServicesInEtcd(t *testing.T) {
 
 func TestFlagsOfAPlace(t *testing.T) {
 	for flags, says := range map[string]string{
-		"--lan lo --directory x":            "one of them",
-		"--etcd 127.0.0.1:1 --directory x":  "one of them",
-		"--lan-key x":                       "is for --lan",
-		"--etcd-keys x":                     "is for --etcd",
-		"--keys x --plain":                  "leave one",
-		"--plain":                           "is for --listen",
-		"--listen 127.0.0.1:0":              "--keys, or --plain",
+		"--lan lo --directory x":           "one of them",
+		"--etcd 127.0.0.1:1 --directory x": "one of them",
+		"--lan-key x":                      "is for --lan",
+		"--etcd-keys x":                    "is for --etcd",
+		"--keys x --plain":                 "leave one",
+		"--plain":                          "is for --listen",
+		"--listen 127.0.0.1:0":             "--keys, or --plain",
 	} {
 		for _, command := range []string{"call x", "serve-echo x", "services"} {
 			if status, _, errs := weft(strings.Fields(command + " " + flags)...); status != 2 || !strings.Contains(errs, says) {
