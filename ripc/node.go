@@ -178,6 +178,24 @@ func (n *Node) Counts() (c link.Counts, err error) {
 	return c, err
 }
 
+// Stats is what a node has done since it was opened, and what it has now.
+type Stats struct {
+	link.Counts
+	Dropped  uint64 // messages sent with Drop that nobody was ready for
+	Services int    // with a name or without, and members of groups
+	Links    int    // to other processes, also those that are being made
+	Lent     int    // bytes of buffers that the program has not released
+}
+
+// Stats is what the node has done, and what it has.
+func (n *Node) Stats() (s Stats, err error) {
+	err = n.on(func() {
+		s = Stats{Counts: n.office.hub.Counts(), Dropped: n.office.dropped, Services: len(n.office.all()), Links: n.office.hub.Links()}
+	})
+	s.Lent = n.pool.inUse()
+	return s, err
+}
+
 // on runs f on the loop.
 func (n *Node) on(f func()) error { return closedAs(n.shared.Do(f)) }
 

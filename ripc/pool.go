@@ -68,6 +68,7 @@ type pool struct {
 	mu     sync.Mutex
 	spare  [largestClass + 1][]*Buffer
 	bytes  int // of those that have memory of their own
+	used   int // bytes of those that were not given back
 	closed bool
 }
 
@@ -106,6 +107,7 @@ func (p *pool) take(size int) (*Buffer, error) {
 		p.bytes -= 1 << class
 	}
 	b.size = size
+	p.used += 1 << class
 	b.users.Store(1)
 	b.handle = leak.Opened("ripc.Buffer")
 	return b, nil
@@ -170,6 +172,7 @@ func (p *pool) piece(b []byte) link.Piece {
 func (p *pool) give(b *Buffer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.used -= 1 << b.class
 	if b.class > blockClass && (p.closed || p.bytes+1<<b.class > maxSpare) {
 		p.forget(b.memory)
 		_ = b.memory.Close() // nothing is lent of it: it would not be given back
@@ -179,6 +182,13 @@ func (p *pool) give(b *Buffer) {
 		p.bytes += 1 << b.class
 	}
 	p.spare[b.class] = append(p.spare[b.class], b)
+}
+
+// inUse is how many bytes programs and messages hold.
+func (p *pool) inUse() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.used
 }
 
 // close frees all memory, also of buffers that were never released.

@@ -2,6 +2,7 @@ package ripc
 
 import (
 	"context"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -9,10 +10,12 @@ import (
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
+	"github.com/weft-fabric/weft/provider/ibv"
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/wire"
 	"github.com/weft-fabric/weft/verbs"
+	"github.com/weft-fabric/weft/verbs/driver"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -110,10 +113,18 @@ func (d *directory) List(context.Context) (list []find.Record, err error) {
 	return list, nil
 }
 
-// newNode opens a node on a software NIC of its own.
+// newNIC opens a software NIC, or the device of the machine that rig/softroce has made.
+func newNIC() (driver.Device, error) {
+	if name := os.Getenv("WEFT_ROCE"); name != "" {
+		return ibv.Open(ibv.Config{Device: name})
+	}
+	return soft.New(soft.Config{})
+}
+
+// newNode opens a node on a NIC of its own.
 func newNode(t testing.TB, d *directory, config Config) *Node {
 	t.Helper()
-	inner, err := soft.New(soft.Config{})
+	inner, err := newNIC()
 	check(t, err)
 	device, err := verbs.Open(inner)
 	check(t, err)

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"fmt"
+	"slices"
+
 	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/bench/peers"
 	"github.com/weft-fabric/weft/provider/soft"
@@ -11,7 +14,28 @@ const short = 8
 
 // contests are what is measured against somebody else.
 func contests(scale int) []contest.Contest {
-	return append(sharedMemoryContests(scale), tcpContests(scale)...)
+	return slices.Concat(sharedMemoryContests(scale), tcpContests(scale), webContests(scale))
+}
+
+// webContests are of an unmodified net/http, over connections of ripc's and over those of the kernel.
+func webContests(scale int) (all []contest.Contest) {
+	for _, lane := range []struct {
+		what  string
+		lane  soft.Lanes
+		bound float64
+	}{{"shm", soft.SharedMemory, 1}, {"tcp", soft.TCP, 0.9}} {
+		for _, get := range []struct {
+			what        string
+			size, count int
+		}{{"1 KiB", 1 << 10, scale * 500}, {"1 MiB", 1 << 20, scale * 20}, {"64 MiB", 64 << 20, max(2, scale/2)}} {
+			ours := order{Lane: lane.lane, Job: "get", Size: get.size, Count: get.count}
+			theirs := ours
+			theirs.Kernel = true
+			all = append(all, contest.Contest{What: fmt.Sprintf("%s, net/http, GET %s", lane.what, get.what), Peer: "net/http on loopback TCP",
+				Unit: "GET/s", Bound: lane.bound, Theirs: theirs.perSecond, Ours: ours.perSecond})
+		}
+	}
+	return all
 }
 
 func sharedMemoryContests(scale int) []contest.Contest {

@@ -16,7 +16,8 @@ type order struct {
 	Lane   soft.Lanes
 	Inline bool   // links that are driven by hand, without nodes
 	Poll   bool   // never sleep
-	Job    string // of jobs; links have only "call"
+	Kernel bool   // of the job "get": no ripc, but loopback TCP
+	Job    string // of jobs, or "get": net/http; links have only "call"
 	Size   int    // bytes of a message
 	Count  int    // messages that are timed
 	Warm   int    // messages before them
@@ -24,8 +25,11 @@ type order struct {
 
 // waiting is how a node waits for the next message.
 func (o order) waiting() loop.Waiting {
-	if o.Poll {
+	switch {
+	case o.Poll:
 		return loop.Polling()
+	case o.Job == "get":
+		return loop.Waiting{} // as it comes
 	}
 	return loop.Sleeping()
 }
@@ -57,6 +61,12 @@ func (o order) timed(work func(n int) error) (outcome, error) {
 func (o order) micros() (float64, error) {
 	found, err := run(o)
 	return found.Took.Seconds() * 1e6 / float64(o.Count), err
+}
+
+// perSecond is how many are done in a second.
+func (o order) perSecond() (float64, error) {
+	micros, err := o.micros()
+	return 1e6 / micros, err
 }
 
 // bandwidth is gigabytes a second.

@@ -26,6 +26,9 @@ func TestOrdersBetweenProcesses(t *testing.T) {
 		"sleeping": {Lane: soft.SharedMemory, Job: "call", Size: short, Count: 100},
 		"tcp":      {Lane: soft.TCP, Job: "call", Size: short, Count: 100},
 		"long":     {Lane: soft.SharedMemory, Job: "lend", Size: 5 << 20, Count: 3},
+		"web":      {Lane: soft.SharedMemory, Job: "get", Size: 100_000, Count: 5},
+		"web, tcp": {Lane: soft.TCP, Job: "get", Size: 100_000, Count: 5},
+		"web, raw": {Kernel: true, Job: "get", Size: 100_000, Count: 5},
 		"load":     {Lane: soft.SharedMemory, Job: "load", Count: 1000},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -65,8 +65,11 @@ func play(parent *pinned.Line) error {
 
 // newSide opens what an order needs.
 func newSide(o order) (side, error) {
-	if o.Inline {
+	switch {
+	case o.Inline:
 		return newHubSide(o)
+	case o.Job == "get":
+		return newWebSide(o)
 	}
 	return newNodeSide(o)
 }

@@ -73,7 +73,7 @@ func (o *callOptions) run(ctx context.Context, name string, in io.Reader, out io
 	if err != nil {
 		return err
 	}
-	m, err := o.place.open()
+	m, err := o.place.open(ctx)
 	if err != nil {
 		return err
 	}

@@ -1,61 +1,17 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 
-	"github.com/spf13/pflag"
-
+	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc"
 	"github.com/weft-fabric/weft/ripc/find"
-	"github.com/weft-fabric/weft/ripc/find/host"
-	"github.com/weft-fabric/weft/ripc/find/lan"
 	"github.com/weft-fabric/weft/verbs"
 )
-
-// place says where services are looked for, and made known.
-type place struct {
-	directory string // of the services of this host; empty: the user's
-	lan       string // the network to find services on; empty: none
-}
-
-func (p *place) flags(f *pflag.FlagSet) {
-	f.StringVar(&p.directory, "directory", "", "directory in which the services of this host meet (default: one of this user's)")
-	f.StringVar(&p.lan, "lan", "", "find services on the network of this interface instead (trusts everybody there)")
-}
-
-// resolver opens what the flags say.
-func (p *place) resolver() (find.Resolver, error) {
-	quiet := slog.New(slog.DiscardHandler)
-	if p.lan != "" {
-		return lan.Open(lan.Config{Interface: p.lan, Open: true, Log: quiet})
-	}
-	return host.Open(host.Config{Dir: p.directory, Log: quiet})
-}
-
-// address is where others on the network reach this host; empty: only this host does.
-func (p *place) address() (string, error) {
-	if p.lan == "" {
-		return "", nil
-	}
-	i, err := net.InterfaceByName(p.lan)
-	if err != nil {
-		return "", usageError{fmt.Errorf("--lan %q: %w", p.lan, err)}
-	}
-	addresses, err := i.Addrs()
-	if err != nil {
-		return "", fmt.Errorf("--lan %q: %w", p.lan, err)
-	}
-	for _, a := range addresses {
-		if network, ok := a.(*net.IPNet); ok && network.IP.To4() != nil {
-			return net.JoinHostPort(network.IP.String(), "0"), nil
-		}
-	}
-	return "", fmt.Errorf("--lan %q: the interface has no IPv4 address", p.lan)
-}
 
 // member is a process among those that have services, and what it stands on.
 type member struct {
@@ -65,8 +21,11 @@ type member struct {
 }
 
 // open takes part.
-func (p *place) open() (m *member, err error) {
+func (p *place) open(ctx context.Context) (m *member, err error) {
 	m = &member{}
+	if err := p.check(); err != nil {
+		return m, usageError{err}
+	}
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, m.close())
@@ -76,22 +35,49 @@ func (p *place) open() (m *member, err error) {
 	if err != nil {
 		return m, err
 	}
-	if m.resolver, err = p.resolver(); err != nil {
-		return m, err
-	}
-	nic, err := soft.New(soft.Config{Name: "ripc", Lanes: soft.AllLanes, Listen: at, Plain: at != ""})
+	ring, err := p.keyring()
 	if err != nil {
 		return m, err
 	}
-	if m.device, err = verbs.Open(nic); err != nil {
+	resolver, err := p.resolver(ctx)
+	if err != nil {
+		return m, err // m.resolver stays nil: what is here is a nil of some type
+	}
+	m.resolver = resolver
+	if m.device, err = openNIC(at, ring); err != nil {
 		return m, err
 	}
-	config := ripc.Config{Device: m.device, Resolver: m.resolver, Plain: at != ""}
+	config := ripc.Config{Device: m.device, Resolver: m.resolver, Keys: ring, Plain: at != "" && ring == nil}
 	if at != "" {
 		config.Listen = []string{at}
 	}
 	m.Node, err = ripc.Open(config)
 	return m, err
+}
+
+// keyring is who this process is; nil: one of this user's.
+func (p *place) keyring() (*keys.Keyring, error) {
+	if len(p.keys) == 0 {
+		return nil, nil
+	}
+	return keys.Open(keys.Config{Files: p.keys})
+}
+
+// openNIC opens a software NIC that awaits peers at the host of an address, or on this host. Its port is another one: the node has
+// that of the address.
+func openNIC(at string, ring *keys.Keyring) (*verbs.Device, error) {
+	config := soft.Config{Name: "ripc", Lanes: soft.AllLanes, Plain: at != "" && ring == nil}
+	if name, _, err := net.SplitHostPort(at); err == nil {
+		config.Listen = net.JoinHostPort(name, "0")
+	}
+	if ring != nil {
+		config.TLS = ring.TLS()
+	}
+	nic, err := soft.New(config)
+	if err != nil {
+		return nil, err
+	}
+	return verbs.Open(nic)
 }
 
 func (m *member) close() (failed error) {

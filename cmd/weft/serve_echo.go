@@ -50,7 +50,7 @@ type echoEvent struct {
 }
 
 func (o *echoOptions) run(ctx context.Context, names []string, out io.Writer) (err error) {
-	m, err := o.place.open()
+	m, err := o.place.open(ctx)
 	if err != nil {
 		return err
 	}

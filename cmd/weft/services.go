@@ -46,7 +46,10 @@ type serviceReport struct {
 }
 
 func (o *servicesOptions) run(ctx context.Context, out io.Writer) (err error) {
-	r, err := o.place.resolver()
+	if err := o.place.check(); err != nil {
+		return usageError{err}
+	}
+	r, err := o.place.resolver(ctx)
 	if err != nil {
 		return err
 	}

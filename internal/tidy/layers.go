@@ -113,6 +113,11 @@ var layers = []layer{
 		reason:   "a resolver knows records, and its own way to tell them",
 	},
 	{
+		packages: words("ripc/metrics"),
+		may:      words("ripc github.com/prometheus/client_golang/..."),
+		reason:   "who wants no Prometheus does not import it",
+	},
+	{
 		packages: words("ripc ripc/..."),
 		may:      words(below, "connect keys ripc/wire ripc/link ripc/find ripc"),
 		reason:   "it joins the machine of links with goroutines, names and the world",

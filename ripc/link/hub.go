@@ -111,6 +111,9 @@ func NewHub(config Config) (*Hub, error) {
 // Counts is what the hub has done so far.
 func (h *Hub) Counts() Counts { return h.counts }
 
+// Links is how many links the hub has.
+func (h *Hub) Links() int { return len(h.links) }
+
 // SlotSize is how many bytes a message of the hub's may have.
 func (h *Hub) SlotSize() int { return h.config.SlotSize }
 

@@ -1,0 +1,154 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+
+	"github.com/spf13/pflag"
+
+	"github.com/weft-fabric/weft/keys"
+	"github.com/weft-fabric/weft/ripc/find"
+	"github.com/weft-fabric/weft/ripc/find/etcd"
+	"github.com/weft-fabric/weft/ripc/find/host"
+	"github.com/weft-fabric/weft/ripc/find/lan"
+)
+
+// place says where services are looked for and made known, and who may take part.
+type place struct {
+	directory string   // of the services of this host; empty: the user's
+	lan       string   // the network to find services on; empty: none
+	lanKey    string   // file with what all on it know
+	etcd      []string // servers of a directory; none: there is none
+	etcdKeys  []string // files by which it and we know each other
+	listen    string   // where others reach this process; empty: on the network of lan, or on this host alone
+	keys      []string // files that say who this process is
+	plain     bool     // anybody who reaches it may take part
+}
+
+func (p *place) flags(f *pflag.FlagSet) {
+	f.StringVar(&p.directory, "directory", "", "`DIR` in which the services of this host meet (one of this user's)")
+	f.StringVar(&p.lan, "lan", "", "find services on the network of `INTERFACE`; without --keys everybody there is trusted")
+	f.StringVar(&p.lanKey, "lan-key", "", "`FILE` with a secret that all on that network have")
+	f.StringSliceVar(&p.etcd, "etcd", nil, "find services in etcd: `SERVERS`, as host:port or https://host:port")
+	f.StringSliceVar(&p.etcdKeys, "etcd-keys", nil, "PEM `FILES`: the authority of the etcd servers, and our certificate and key if they want one")
+	f.StringVar(&p.listen, "listen", "", "`ADDRESS` where others reach this process, as 10.0.0.1:0 (--lan: there; else this host alone)")
+	f.StringSliceVar(&p.keys, "keys", nil, "PEM `FILES` that say who this process is, from 'weft keys make'")
+	f.BoolVar(&p.plain, "plain", false, "allow other hosts, without encryption")
+}
+
+// check finds flags that do not go together.
+func (p *place) check() error {
+	found := 0
+	for _, set := range []bool{p.directory != "", p.lan != "", len(p.etcd) > 0} {
+		if set {
+			found++
+		}
+	}
+	switch {
+	case found > 1:
+		return errors.New("--directory, --lan and --etcd each say where services are found: give one of them")
+	case p.lanKey != "" && p.lan == "":
+		return errors.New("--lan-key is for --lan")
+	case len(p.etcdKeys) > 0 && len(p.etcd) == 0:
+		return errors.New("--etcd-keys is for --etcd")
+	case len(p.keys) > 0 && p.plain:
+		return errors.New("--keys says who is let in, --plain that everybody is: leave one of them out")
+	case p.plain && p.listen == "" && p.lan == "":
+		return errors.New("--plain is for --listen or --lan: nobody else comes from another host")
+	case p.listen != "" && len(p.keys) == 0 && !p.plain:
+		return errors.New("--listen: nobody would know who comes; give --keys, or --plain to let everybody in")
+	}
+	return nil
+}
+
+// resolver opens what the flags say.
+func (p *place) resolver(ctx context.Context) (find.Resolver, error) {
+	quiet := slog.New(slog.DiscardHandler)
+	switch {
+	case p.lan != "":
+		key, err := p.secret()
+		if err != nil {
+			return nil, err
+		}
+		return lan.Open(lan.Config{Interface: p.lan, Key: key, Open: key == nil, Log: quiet})
+	case len(p.etcd) > 0:
+		known, err := p.etcdTLS()
+		if err != nil {
+			return nil, err
+		}
+		return etcd.Open(ctx, etcd.Config{Endpoints: p.etcd, TLS: known, Logger: quiet})
+	}
+	return host.Open(host.Config{Dir: p.directory, Log: quiet})
+}
+
+// maxSecret bounds what is read as one.
+const maxSecret = 4096
+
+// secret is what is in the file of --lan-key; nil: there is none.
+func (p *place) secret() ([]byte, error) {
+	if p.lanKey == "" {
+		return nil, nil
+	}
+	file, err := os.Open(p.lanKey)
+	if err != nil {
+		return nil, fmt.Errorf("--lan-key: %w", err)
+	}
+	defer func() { _ = file.Close() }() // it was only read
+	key, err := io.ReadAll(io.LimitReader(file, maxSecret+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--lan-key: %w", err)
+	case len(key) < 16 || len(key) > maxSecret:
+		return nil, fmt.Errorf("--lan-key %s: a secret has 16 to %d bytes; 'head -c 32 /dev/urandom' makes one", p.lanKey, maxSecret)
+	}
+	return key, nil
+}
+
+// etcdTLS is how etcd and we know each other; nil: as the system has it, or not at all.
+func (p *place) etcdTLS() (*tls.Config, error) {
+	if len(p.etcdKeys) == 0 {
+		return nil, nil
+	}
+	b, err := keys.Read(p.etcdKeys...)
+	if err != nil {
+		return nil, fmt.Errorf("--etcd-keys: %w", err)
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: x509.NewCertPool()}
+	for _, authority := range b.Authorities {
+		c.RootCAs.AddCert(authority)
+	}
+	if b.Key != nil {
+		c.Certificates = []tls.Certificate{{Certificate: [][]byte{b.Certificate.Raw}, PrivateKey: b.Key, Leaf: b.Certificate}}
+	} else {
+		c.RootCAs.AddCert(b.Certificate)
+	}
+	return c, nil
+}
+
+// address is where others reach this process; empty: only this host does.
+func (p *place) address() (string, error) {
+	if p.listen != "" || p.lan == "" {
+		return p.listen, nil
+	}
+	i, err := net.InterfaceByName(p.lan)
+	if err != nil {
+		return "", usageError{fmt.Errorf("--lan %q: %w", p.lan, err)}
+	}
+	addresses, err := i.Addrs()
+	if err != nil {
+		return "", fmt.Errorf("--lan %q: %w", p.lan, err)
+	}
+	for _, a := range addresses {
+		if network, ok := a.(*net.IPNet); ok && network.IP.To4() != nil {
+			return net.JoinHostPort(network.IP.String(), "0"), nil
+		}
+	}
+	return "", fmt.Errorf("--lan %q: the interface has no IPv4 address", p.lan)
+}

@@ -1,0 +1,147 @@
+package main
+
+import (
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/weft-fabric/weft/ripc/find/etcd/embedded"
+)
+
+func interrupt(t *testing.T, echo *exec.Cmd) {
+	t.Helper()
+	if err := echo.Process.Signal(syscall.SIGINT); err != nil {
+		t.Error(err)
+	}
+	_ = echo.Wait() // it says that it was interrupted
+}
+
+// freePort is an address of this host that nobody listens at.
+func freePort(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := l.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return l.Addr().String()
+}
+
+// Processes with certificates of one authority call each other over TCP; who has none, or another name in it, is left out.
+func TestServicesWithKeys(t *testing.T) {
+	dir := t.TempDir()
+	pem := func(name string) string { return filepath.Join(dir, "keys", name+".pem") }
+	keysJSON(t, "make", filepath.Dir(pem("")), "server", "--service", "greeter")
+	keysJSON(t, "make", filepath.Dir(pem("")), "client")
+	keysJSON(t, "make", filepath.Join(dir, "others"), "stranger")
+	at := []string{"--directory", filepath.Join(dir, "services")}
+	echo := startEchoAt(t, append(at, "--listen", freePort(t), "--keys", pem("server"), "greeter")...)
+	defer interrupt(t, echo)
+	for _, c := range []struct {
+		keys   []string
+		status int
+		says   string
+	}{
+		{[]string{"--keys", pem("client")}, 0, "hello"},
+		{[]string{"--keys", filepath.Join(dir, "others", "stranger.pem")}, 1, "greeter"},
+		{[]string{"--keys", pem("nobody")}, 1, "nobody.pem"},
+		{nil, 1, "greeter"},
+	} {
+		args := append([]string{"call", "greeter", "--data", "hello", "--timeout", "2s"}, append(at, c.keys...)...)
+		if status, out, errs := weft(args...); status != c.status || !strings.Contains(out+errs, c.says) {
+			t.Errorf("%v: %d, %q, %q", c.keys, status, out, errs)
+		}
+	}
+	args := append([]string{"serve-echo", "kv/3", "--listen", "127.0.0.1:0", "--keys", pem("server")}, at...)
+	if status, _, errs := weft(args...); status != 1 || !strings.Contains(errs, "kv/3") {
+		t.Errorf("a name that is not in the certificate: %d, %q", status, errs)
+	}
+}
+
+func TestServicesOfANetworkWithASecret(t *testing.T) {
+	file := func(name, content string) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	secret, other, short := file("secret", strings.Repeat("s", 32)), file("other", strings.Repeat("o", 32)), file("short", "s")
+	echo := startEchoAt(t, "--lan", "lo", "--lan-key", secret, "hidden")
+	defer interrupt(t, echo)
+	for _, c := range []struct {
+		key    string
+		status int
+		says   string
+	}{
+		{secret, 0, "hello"}, {other, 1, "no such service"}, {short, 1, "16 to"}, {"none", 1, "none"},
+	} {
+		args := []string{"call", "hidden", "--data", "hello", "--lan", "lo", "--lan-key", c.key}
+		if status, out, errs := weft(args...); status != c.status || !strings.Contains(out+errs, c.says) {
+			t.Errorf("%s: %d, %q, %q", c.key, status, out, errs)
+		}
+	}
+}
+
+func TestServicesInEtcd(t *testing.T) {
+	server, err := embedded.Start(t.Context(), embedded.Config{Folder: t.TempDir(), Careless: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	at := []string{"--etcd", server.Endpoint()}
+	echo := startEchoAt(t, append(at, "greeter")...)
+	if status, out, errs := weft(append([]string{"call", "greeter", "--data", "hello"}, at...)...); status != 0 || out != "hello" {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+	if status, out, errs := weft(append([]string{"services"}, at...)...); status != 0 || !strings.Contains(out, "greeter") {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+	interrupt(t, echo)
+	if status, out, errs := weft(append([]string{"services"}, at...)...); status != 0 || !strings.Contains(out, "There are none") {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+}
+
+func TestFlagsOfAPlace(t *testing.T) {
+	for flags, says := range map[string]string{
+		"--lan lo --directory x":           "one of them",
+		"--etcd 127.0.0.1:1 --directory x": "one of them",
+		"--lan-key x":                      "is for --lan",
+		"--etcd-keys x":                    "is for --etcd",
+		"--keys x --plain":                 "leave one",
+		"--plain":                          "is for --listen",
+		"--listen 127.0.0.1:0":             "--keys, or --plain",
+	} {
+		for _, command := range []string{"call x", "serve-echo x", "services"} {
+			if status, _, errs := weft(strings.Fields(command + " " + flags)...); status != 2 || !strings.Contains(errs, says) {
+				t.Errorf("%s %s: %d, %q", command, flags, status, errs)
+			}
+		}
+	}
+}
+
+// What cannot be opened is an error, and nothing is left open.
+func TestAPlaceThatIsNone(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, flags := range []string{"--directory " + file, "--etcd no-port", "--etcd-keys " + file + " --etcd 127.0.0.1:1", "--lan no-such-network"} {
+		for _, command := range []string{"call x", "serve-echo x", "services"} {
+			if status, _, errs := weft(strings.Fields(command + " " + flags)...); status == 0 || errs == "" {
+				t.Errorf("%s %s: %d, %q", command, flags, status, errs)
+			}
+		}
+	}
+}
