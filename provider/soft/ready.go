@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"runtime"
 	"sync/atomic"
+	"unsafe"
 )
 
 // leafBits is how many members one word of a readySet stands for.
@@ -28,8 +29,9 @@ type readySet struct {
 // queueWords is what a completion queue shows those who ring: peers write it, and nobody else.
 type queueWords struct {
 	summary atomic.Uint64
+	first   atomic.Uint64 // the first leaf: most queues have no other, and who rings moves one cache line instead of two
 	armed   atomic.Uint32 // 1: the owner sleeps, or is about to: whoever rings must wake it
-	_       [52]byte
+	_       [44]byte
 }
 
 // bell is one member's place in the bitmap of its completion queue.
@@ -49,11 +51,11 @@ type bell struct {
 func (r *readySet) add(c *CompletionQueue, q *QueuePair) (*bell, error) {
 	if len(r.vacant) == 0 {
 		first := len(r.members)
-		leaf, at, err := placeOne[alignedWord](r.arena)
+		leaf, at, err := r.newLeaf()
 		if err != nil {
 			return nil, err
 		}
-		r.leaves, r.refs = append(r.leaves, &leaf.Uint64), append(r.refs, at)
+		r.leaves, r.refs = append(r.leaves, leaf), append(r.refs, at)
 		r.members = append(r.members, make([]*QueuePair, leafBits)...)
 		for i := leafBits - 1; i >= 0; i-- {
 			r.vacant = append(r.vacant, first+i)
@@ -65,6 +67,18 @@ func (r *readySet) add(c *CompletionQueue, q *QueuePair) (*bell, error) {
 	leaf := index / leafBits
 	return &bell{cq: c, index: index, words: r.queueWords, leaf: r.leaves[leaf], leafRef: r.refs[leaf], bit: 1 << (index % leafBits),
 		group: 1 << (leaf % 64)}, nil
+}
+
+// newLeaf makes the next leaf.
+func (r *readySet) newLeaf() (*atomic.Uint64, ref, error) {
+	if len(r.leaves) == 0 {
+		return &r.first, r.wordsRef + ref(unsafe.Offsetof(r.queueWords.first)), nil
+	}
+	leaf, at, err := placeOne[alignedWord](r.arena)
+	if err != nil {
+		return nil, 0, err
+	}
+	return &leaf.Uint64, at, nil
 }
 
 // remove ends the membership of b's queue pair. Peers may still ring the bell: a ring for a vacant place goes unheard,

@@ -43,7 +43,7 @@ func (n *neighbour) see(in noteWithFD) (*life, error) {
 	l.end = seeOnly[end](&s, d.End)
 	l.order = seeAll[arrival](&s, d.Order, uint64(d.OrderLength))
 	b := &bell{words: seeOnly[queueWords](&s, d.Words), bit: d.Bit, group: d.Group, sight: n.arena}
-	b.leaf = &seeOnly[alignedWord](&s, d.Leaf).Uint64
+	b.leaf = seeOnly[atomic.Uint64](&s, d.Leaf)
 	l.bell = b
 	l.pool = &pool{depth: int(d.Depth), maxSpans: int(d.MaxSpans), shared: d.Shared != 0}
 	l.pool.poolWords = seeOnly[poolWords](&s, d.Pool)

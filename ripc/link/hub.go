@@ -73,6 +73,7 @@ type Hub struct {
 	arriving slots // receives
 	leaving  slots // room for messages to be sent
 	promised int   // receives that peers may count on
+	unposted []*Slot
 	links    map[uint32]*Link
 	message  wire.Message // taken apart last
 	draft    wire.Message // put together last
@@ -166,10 +167,11 @@ func (h *Hub) Step(c *verbs.Completion) {
 
 // promise keeps n more receives for a peer, and makes them if there are not enough. It reports whether they fit.
 func (h *Hub) promise(n int) bool {
-	if h.promised+n > h.config.MaxSlots {
+	needed := h.promised + n + h.batch() - 1
+	if needed > h.config.MaxSlots {
 		return false
 	}
-	for h.arriving.count() < h.promised+n {
+	for h.arriving.count() < needed {
 		if !h.extend() {
 			return false
 		}
@@ -190,13 +192,24 @@ func (h *Hub) extend() bool {
 	return true
 }
 
-// post makes a slot ready for the next message. There is room: it has as many receives as slots.
+// batch is how many receives are posted at a time: whoever sends here, a NIC or a peer in shared memory, has to look at them once,
+// not once for each. Fewer than that are free and not posted, and not promised either.
+func (h *Hub) batch() int { return min(16, h.config.MaxSlots/8) }
+
+// post makes a slot ready for the next message, as soon as there are enough of them. There is room: it has as many receives as
+// slots.
 func (h *Hub) post(s *Slot) {
 	s.link, s.bytes = nil, nil
 	if h.isClosed {
 		return
 	}
-	_ = h.receives.Receive(h.tag(tagReceived, uint64(s.index)), s.whole()) // it fails when the device is lost: so do the links
+	if h.unposted = append(h.unposted, s); len(h.unposted) < h.batch() {
+		return
+	}
+	for _, s := range h.unposted {
+		_ = h.receives.Receive(h.tag(tagReceived, uint64(s.index)), s.whole()) // it fails when the device is lost: so do the links
+	}
+	h.unposted = h.unposted[:0]
 }
 
 // watchEvery is how often a link that waits for its peer looks whether it is there.
