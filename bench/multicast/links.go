@@ -16,7 +16,7 @@ const (
 	probeBytes   = 32 << 20
 	besideRounds = 1 // of the one that stands beside
 	surelyRounds = fewestRounds
-	patience     = 10 * time.Minute // how much behind the limit those may end
+	patience     = 15 * time.Minute // how much behind the limit those may end: on slower links they take longer
 )
 
 var groupSizes = []int{3, 7, 15}

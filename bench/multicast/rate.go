@@ -27,7 +27,7 @@ func (b *bench) open(receivers int) (*delivery.Field, error) {
 	e := &entry{Contestant: delivery.Weft(ours[0], 0)}
 	b.deliver(f, delivery.Load{Bytes: probeBytes, Repeats: 1}, e, "whether the cores bear "+linkRates[0])
 	b.rates[receivers] = linkRates[0]
-	if e.failed != nil || e.busy(runtime.NumCPU()) <= busiest {
+	if tooBusy := e.failed == nil && e.busy(runtime.NumCPU()) > busiest; !tooBusy {
 		return f, nil // who fails here fails in the rounds, too
 	}
 	b.rates[receivers] = linkRates[1]

@@ -38,9 +38,9 @@ kernel does in softirqs.
 Beside stand rows of what nobody can beat: one plain TCP copy against udpcast,
 the link alone against MPI. Where a bound is missed because of them, that is said.
 
-It ends within 40 minutes, on slow cores within 50, and wants a quiet machine.
-Then groups of 64 to
-10,000 nodes are simulated, for some minutes more. Ctrl-C takes everything down.
+It ends within 40 minutes, on slow cores within 55, and wants a quiet machine.
+Then groups of 64 to 10,000 nodes are simulated, for some minutes more. Ctrl-C
+takes everything down.
 
 Exit status 0 if every bound is met. 1 if one is missed or something could not be
 measured: each is a line on standard error, and the results are printed, kept and

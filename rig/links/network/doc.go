@@ -9,5 +9,5 @@
 // A host is a network namespace without a name, held by a process that ends when ours does, however that ends. So nothing
 // is left behind, and many networks can stand beside each other, all with the same addresses.
 //
-// Choose a rate at which the processors are not the bottleneck: 200 Mbit/s with 16 hosts on two cores is safe.
+// Choose a rate at which the processors are not the bottleneck: 200 Mbit/s with 16 hosts on two fast cores is safe, 100 on slow ones.
 package network
