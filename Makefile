@@ -88,7 +88,7 @@ bench-paper: build ## repeat the RDMC paper's experiments in the simulator, and 
 	$(BIN) sim paper all --out bench/results/paper.json
 
 # gRPC, NATS and ZeroMQ are in a module of their own, which only this needs.
-bench-ripc: ## measure messages between services beside UCX, sockets, gRPC, NATS and ZeroMQ, and record it (a quarter of an hour, a quiet machine)
+bench-ripc: ## measure messages between services beside UCX, sockets, gRPC, NATS and ZeroMQ, and record it (7 minutes, a quiet machine)
 	@scripts/need ucx_perftest ucx-utils || true # who is missing is a row that failed
 	@scripts/need --all libzmq3-dev pkg-config gcc libc6-dev
 	cd bench/ripc/peers && CGO_ENABLED=1 $(GO) build -buildvcs=false -o ../../../bin/ripc-peers .
@@ -98,12 +98,13 @@ results: ## measure everything for docs/results.md, and write it anew (more than
 	-$(MAKE) --no-print-directory bench-paper
 	-$(MAKE) --no-print-directory bench-waiting
 	-$(MAKE) --no-print-directory bench-multicast
+	-$(MAKE) --no-print-directory bench-ripc
 	-$(MAKE) --no-print-directory bench-verbs
 	-$(MAKE) --no-print-directory bench-roce
 	$(MAKE) --no-print-directory report
 
 # What docs/results.md shows. All of it can be read before the old drawings are removed.
-RECORDS := $(addprefix bench/results/,multicast.json multicast-slow.json waiting.json paper.json verbs.json roce.json)
+RECORDS := $(addprefix bench/results/,multicast.json multicast-slow.json waiting.json paper.json ripc.json verbs.json roce.json)
 
 report: build ## write docs/results.md and its drawings from the recorded runs
 	@$(BIN) bench report $(RECORDS) >/dev/null
