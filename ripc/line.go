@@ -135,6 +135,9 @@ func (l *Line) answer(m *Message, code wire.Code, item []byte, then func(*link.L
 	if !m.IsCall() || m.isAnswered || m.isReleased {
 		return fmt.Errorf("answer a line: %w", ErrAnswered)
 	}
+	if m.node != l.node {
+		return fmt.Errorf("answer a line: the call came to another node: %w", ErrArgument)
+	}
 	o := m.node.newOperation(wire.Answer, m.service, &Request{To: m.From(), Items: [][]byte{item}})
 	o.Head.Code, o.Head.Number = code, m.wire.Head.Number
 	o.link = m.delivery.link

@@ -98,7 +98,10 @@ func TestALineThatIsRefusedOrLostIsToldSo(t *testing.T) {
 	check(t, refused.line.Open(s.ID()))
 	m, err := s.Receive(patient(t))
 	check(t, err)
-	check(t, refused.line.Refuse(m, "not today"))
+	if err := refused.line.Refuse(m, "by the wrong end"); !errors.Is(err, ErrArgument) {
+		t.Errorf("a line of another node answers: %v", err)
+	}
+	check(t, newTalker(b, 0).line.Refuse(m, "not today"))
 	m.Release()
 	check(t, refused.line.Await(patient(t), &refused.ended))
 	if !errors.Is(refused.why, ErrFailed) {
