@@ -77,7 +77,7 @@ bench-verbs: ## measure the verbs on every provider and against their peers, and
 # Whom weft multicast is compared with, and what it takes to run them.
 PEERS := openmpi-bin libopenmpi-dev mpich libmpich-dev gcc libc6-dev udpcast aria2 iproute2
 
-bench-multicast: build ## measure weft multicast beside MPI, udpcast, BitTorrent and TCP, and record it (50 minutes, a quiet machine, root)
+bench-multicast: build ## measure weft multicast beside MPI, udpcast, BitTorrent and TCP, and record it (an hour, a quiet machine, root)
 	@scripts/need --all $(PEERS) || true # who is missing is a row that failed
 	$(BIN) bench multicast --out bench/results/multicast.json --plot bin/multicast.html
 

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"time"
 
 	"github.com/weft-fabric/weft/ripc"
@@ -38,9 +37,6 @@ var jobs = map[string]job{
 }
 
 func newNodeSide(o order) (s *nodeSide, err error) {
-	if jobs[o.Job].near == nil && o.Job != "get" {
-		return nil, fmt.Errorf("%q is no job", o.Job)
-	}
 	s = &nodeSide{order: o}
 	if s.device, err = openDevice(o.Lane); err != nil || !o.Far {
 		return s, err

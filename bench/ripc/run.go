@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"runtime/debug"
 
 	"github.com/weft-fabric/weft/bench/pinned"
@@ -70,6 +71,8 @@ func newSide(o order) (side, error) {
 		return newHubSide(o)
 	case o.Job == "get":
 		return newWebSide(o)
+	case jobs[o.Job].near == nil:
+		return nil, fmt.Errorf("%q is no job", o.Job)
 	}
 	return newNodeSide(o)
 }
