@@ -253,6 +253,40 @@ func TestASenderCannotBeForged(t *testing.T) {
 	}
 }
 
+// A service is sent to, and may read what it was lent; what it could write to, or was written, is for calls and lines.
+func TestASendToAServiceHasNoReturnsAndFillsNothing(t *testing.T) {
+	d, issue := newDirectory(), cluster(t)
+	victim := newNode(t, d, Config{Keys: issue("victim", "victim"), Listen: []string{"127.0.0.1:0"}})
+	s, err := victim.Register(patient(t), "victim")
+	check(t, err)
+	defer func() { check(t, s.Close()) }()
+	for name, add := range map[string]func(m *wire.Message){
+		"returns": func(m *wire.Message) {
+			m.Head.Expiry = 1000
+			m.Returns.Add(wire.Span{Address: 1, Length: 1, Key: 1})
+		},
+		"fills": func(m *wire.Message) { m.Fills.Add(wire.Fill{Length: 1}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			eve := newIntruder(t, issue("eve", "eve"))
+			eve.link(victim, eve.hello())
+			until(t, victim, "eve is linked", linked(victim))
+			present := &wire.Message{Head: wire.Head{Type: wire.Present, From: Name("eve")}}
+			present.Items.Add([]byte("eve"))
+			eve.say(present)
+			m := &wire.Message{Head: wire.Head{Type: wire.Send, From: Name("eve"), To: s.ID(), Number: 1}}
+			add(m)
+			eve.say(m)
+			until(t, victim, "eve has lost its link", unlinked(victim))
+			check(t, victim.on(func() {
+				if !s.arrived.Empty() {
+					t.Error("it was delivered")
+				}
+			}))
+		})
+	}
+}
+
 func TestAServiceWithoutANameSendsInItsOwn(t *testing.T) {
 	d := newDirectory()
 	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})

@@ -250,6 +250,14 @@ func (l *Line) Pull(p *link.Pull) error {
 	return l.link.Pull(p)
 }
 
+// TakeBack takes back what a message has lent. Its owner is told when the other end has nothing of it any more, which must not use
+// it by now: if it does, the link breaks.
+func (l *Line) TakeBack(o *link.Outgoing) {
+	if l.link != nil {
+		l.link.Abandon(o)
+	}
+}
+
 // Release lets the other end have back what a message of its has lent.
 func (l *Line) Release(m *wire.Message) {
 	if l.IsReady() && m.Loans.Len() > 0 {

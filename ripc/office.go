@@ -69,6 +69,12 @@ func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 		s.Release()
 		return
 	}
+	if m.Head.Type == wire.Send && m.Returns.Len()+m.Fills.Len() > 0 {
+		f.node.log.Warn("a process sends to a service what is only for lines: returns, or fills", "process", p.node, "service", m.Head.To)
+		l.Close()
+		s.Release()
+		return
+	}
 	service.take(delivery{slot: s, link: l})
 }
 

@@ -15,12 +15,6 @@ type Step struct {
 	Watches bool // it looks itself whether others use the machine
 }
 
-// Options is how a run goes.
-type Options struct {
-	Out  string         // the file that the run is kept in, and that has the last one; empty: none
-	Only *regexp.Regexp // measure only the steps that it matches
-}
-
 // Run takes the steps that were asked for, prints the table, and keeps it. It fails if a bound is missed.
 func (r *Record) Run(o Options, steps []Step) error {
 	if err := r.Take(context.Background(), o.Only, steps); err != nil {

@@ -9,14 +9,14 @@ import (
 // Roles are the parts that run in processes of their own; the program gives them to pinned.Main.
 func Roles() map[string]pinned.Role {
 	return map[string]pinned.Role{
-		"copy":        playCopy,
-		"cache line":  playCacheLine,
-		"tcp answers": playTCPAnswers,
-		"tcp asks":    playTCPAsks,
-		"pings":       playPings,
-		"pongs":       playPongs,
-		"tcp reads":   playTCPReads,
-		"tcp writes":  playTCPWrites,
+		"copy":             playCopy,
+		"cache line":       playCacheLine,
+		"answers":          playAnswers,
+		"asks":             playAsks,
+		"unlocked asks":    unlocked(playAsks),
+		"unlocked answers": unlocked(playAnswers),
+		"tcp reads":        playTCPReads,
+		"tcp writes":       playTCPWrites,
 	}
 }
 

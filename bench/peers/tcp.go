@@ -13,19 +13,19 @@ import (
 // TCPStream measures a plain Go TCP stream on loopback, in bytes a second: one side writes size bytes at a time to a
 // net.Conn, the other reads them into one buffer of that size. It ends when the reader has said that it has all.
 func TCPStream(size, count int) (float64, error) {
-	took, err := tcp("tcp writes", "tcp reads", order{Size: size, Count: count, Warm: count/10 + 1})
+	took, err := pair("tcp writes", "tcp reads", order{Network: "tcp", Size: size, Count: count, Warm: count/10 + 1})
 	return float64(size) * float64(count) / took.Seconds(), err
 }
 
 // TCPPingPong measures half a round trip of size bytes between two plain Go programs on loopback that sleep in Read, in
 // microseconds.
 func TCPPingPong(size, count int) (float64, error) {
-	took, err := tcp("tcp asks", "tcp answers", order{Size: size, Count: count, Warm: count/10 + 1})
+	took, err := pair("asks", "answers", order{Network: "tcp", Size: size, Count: count, Warm: count/10 + 1})
 	return halfTrip(took, count), err
 }
 
-// tcp runs both sides: the far one listens and says where, the near one dials and says how long it took.
-func tcp(near, far string, o order) (took time.Duration, err error) {
+// pair runs both sides: the far one listens and says where, the near one dials and says how long it took.
+func pair(near, far string, o order) (took time.Duration, err error) {
 	err = pinned.Two(near, far, func(near, far *pinned.Process) error {
 		if err := errors.Join(far.Send(o), far.Receive(&o.Address)); err != nil {
 			return err
@@ -40,15 +40,7 @@ func listen(parent *pinned.Line) (o order, c net.Conn, err error) {
 	if err := parent.Receive(&o); err != nil {
 		return o, nil, err
 	}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return o, nil, err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	if err := parent.Send(l.Addr().String()); err != nil {
-		return o, nil, err
-	}
-	c, err = l.Accept()
+	c, err = acceptOne(parent, o.Network)
 	return o, c, err
 }
 
@@ -58,7 +50,7 @@ func dial(parent *pinned.Line, work func(c net.Conn, b []byte, n int) error) err
 	if err := parent.Receive(&o); err != nil {
 		return err
 	}
-	c, err := net.Dial("tcp", o.Address)
+	c, err := net.Dial(o.Network, o.Address)
 	if err != nil {
 		return err
 	}
@@ -67,21 +59,21 @@ func dial(parent *pinned.Line, work func(c net.Conn, b []byte, n int) error) err
 	return errors.Join(err, c.Close(), parent.Send(took))
 }
 
-func playTCPAsks(parent *pinned.Line) error {
-	return dial(parent, func(c net.Conn, b []byte, n int) error {
-		for range n {
-			if _, err := c.Write(b); err != nil {
-				return err
-			}
-			if _, err := io.ReadFull(c, b); err != nil {
-				return err
-			}
+func playAsks(parent *pinned.Line) error { return dial(parent, ask) }
+
+func ask(c net.Conn, b []byte, n int) error {
+	for range n {
+		if _, err := c.Write(b); err != nil {
+			return err
 		}
-		return nil
-	})
+		if _, err := io.ReadFull(c, b); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-func playTCPAnswers(parent *pinned.Line) error {
+func playAnswers(parent *pinned.Line) error {
 	o, c, err := listen(parent)
 	if err != nil {
 		return err

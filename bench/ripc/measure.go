@@ -11,9 +11,9 @@ import (
 // measure takes the steps that were asked for.
 func measure(o options) error {
 	r := contest.NewRecord()
-	r.Version, r.Command = o.version, "make bench-ripc"
+	r.Version, r.Command = o.Version, "make bench-ripc"
 	checkUCX(r)
-	return r.Run(contest.Options{Out: o.out, Only: o.only}, steps(o))
+	return r.Run(o.Options, steps(o))
 }
 
 // checkUCX keeps the version of UCX.
@@ -31,12 +31,12 @@ func checkUCX(r *contest.Record) {
 // steps are everything there is to measure, in the order of the table.
 func steps(o options) []contest.Step {
 	var all []contest.Step
-	for _, c := range append(contests(o.scale), otherContests(o)...) {
-		all = append(all, c.Step(o.pairs))
+	for _, c := range append(contests(o.Scale), otherContests(o)...) {
+		all = append(all, c.Step(o.Pairs))
 	}
 	return append(all,
 		contest.Step{Name: "memory of services", Run: measureCrowd},
-		contest.Step{Name: "messages lost", Run: func() ([]contest.Result, error) { return measureLoss(o.scale) }})
+		contest.Step{Name: "messages lost", Run: func() ([]contest.Result, error) { return measureLoss(o.Scale) }})
 }
 
 // measureLoss counts what was sent and did not come.

@@ -27,7 +27,7 @@ const otherLimit = 2 * time.Minute
 
 // otherContests are against what has modules of its own.
 func otherContests(o options) (all []contest.Contest) {
-	ours := order{Lane: soft.TCP, Job: "call", Size: short, Count: o.scale * 1_000}
+	ours := order{Lane: soft.TCP, Job: "call", Size: short, Count: o.Scale * 1_000}
 	for _, other := range otherWays {
 		all = append(all, contest.Contest{What: "tcp, short call, nodes, both sleep", Peer: other.what, Unit: "µs", Bound: 0.7, AtMost: true,
 			Theirs: func() (float64, error) { return otherWay(o.other, other.way, short, ours.Count) }, Ours: ours.micros})

@@ -64,18 +64,3 @@ func TestOtherWays(t *testing.T) {
 		t.Error("nothing was run, and took a time")
 	}
 }
-
-func TestParseRefusesBadFlags(t *testing.T) {
-	for _, c := range [][]string{
-		{"-only", "("}, {"-pairs", "0"}, {"-pairs", "1001"}, {"-out", "x", "-pairs", "6"}, {"shm"},
-	} {
-		if _, err := parse(c); err == nil {
-			t.Errorf("%q was taken", c)
-		}
-	}
-	for _, c := range [][]string{{"-out", "x", "-only", "shm"}, {"-out", "x", "-quick"}} {
-		if o, err := parse(c); err != nil || o.out != "" {
-			t.Errorf("%q would keep a partial run in %q (%v)", c, o.out, err)
-		}
-	}
-}

@@ -15,40 +15,28 @@
 package main
 
 import (
+	"errors"
 	"flag"
-	"fmt"
 	"maps"
 	"os"
-	"regexp"
 
+	"github.com/weft-fabric/weft/bench/contest"
 	"github.com/weft-fabric/weft/bench/peers"
 	"github.com/weft-fabric/weft/bench/pinned"
 )
 
-// fewestPairs is how many pairs a recorded contest has at least.
-const fewestPairs = 7
-
 type options struct {
-	out   string
-	only  *regexp.Regexp
-	pairs int
-	scale int    // how much work: 10 is a full run
-	roce  string // the binary of weft, to measure on an RDMA device
-
-	version string // of Weft
+	contest.Options
+	roce string // the binary of weft, to measure on an RDMA device
 }
 
 func main() {
 	pinned.Main(roles())
 	o, err := parse(os.Args[1:])
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "bench verbs:", err)
-		os.Exit(2)
+	if err == nil {
+		err = measure(o)
 	}
-	if err := measure(o); err != nil {
-		fmt.Fprintln(os.Stderr, "bench verbs:", err)
-		os.Exit(1)
-	}
+	contest.Exit("bench verbs", err)
 }
 
 // roles are what this program does in other processes.
@@ -64,30 +52,10 @@ func roles() map[string]pinned.Role {
 
 func parse(arguments []string) (o options, err error) {
 	f := flag.NewFlagSet("verbs", flag.ExitOnError)
-	f.StringVar(&o.out, "out", "", "file to keep the results in, as JSON; the run that is there is printed for comparison")
-	f.IntVar(&o.pairs, "pairs", 9, "pairs that each contest takes")
 	f.StringVar(&o.roce, "roce", "", "measure this binary of weft beside perftest, on the RDMA device that WEFT_ROCE names")
-	f.StringVar(&o.version, "version", "", "version of Weft, to keep with the results")
-	only := f.String("only", "", "measure only rows that this regular expression matches; they are printed, not kept")
-	quick := f.Bool("quick", false, "a tenth of the work, for trying out; not kept")
-	if err := f.Parse(arguments); err != nil {
-		return o, err
+	err = o.Parse(f, arguments)
+	if err == nil && o.roce != "" && os.Getenv("WEFT_ROCE") == "" {
+		err = contest.Usage{Err: errors.New("-roce: WEFT_ROCE names no RDMA device; make bench-roce measures one that is made for it")}
 	}
-	o.scale = map[bool]int{false: 10, true: 1}[*quick]
-	if o.only, err = regexp.Compile("(?i)" + *only); err != nil {
-		return o, fmt.Errorf("-only %q: %w", *only, err)
-	}
-	switch partial := *quick || *only != ""; {
-	case f.NArg() > 0:
-		return o, fmt.Errorf("%q is too much: there are only flags", f.Arg(0))
-	case o.roce != "" && os.Getenv("WEFT_ROCE") == "":
-		return o, fmt.Errorf("-roce: WEFT_ROCE names no RDMA device; make bench-roce measures one that is made for it")
-	case o.pairs < 1 || o.pairs > 1000:
-		return o, fmt.Errorf("-pairs %d: from 1 to 1000", o.pairs)
-	case partial:
-		o.out = ""
-	case o.out != "" && o.pairs < fewestPairs:
-		return o, fmt.Errorf("-pairs %d: a run that is kept has at least %d", o.pairs, fewestPairs)
-	}
-	return o, nil
+	return o, err
 }

@@ -10,7 +10,7 @@ import (
 // steps are everything there is to measure, in the order of the table.
 func steps(o options) []contest.Step {
 	figure := func(name string, measure func(scale int) ([]contest.Result, error)) contest.Step {
-		return contest.Step{Name: name, Run: func() ([]contest.Result, error) { return measure(o.scale) }}
+		return contest.Step{Name: name, Run: func() ([]contest.Result, error) { return measure(o.Scale) }}
 	}
 	all := []contest.Step{
 		figure("baseline", measureBaseline),
@@ -19,12 +19,12 @@ func steps(o options) []contest.Step {
 		figure("simulator events", measureEvents),
 		figure("simulator memory", measureNodeMemory),
 	}
-	held := contests(o.scale)
+	held := contests(o.Scale)
 	if o.roce != "" {
-		all, held = nil, roceContests(o.roce, o.scale)
+		all, held = nil, roceContests(o.roce, o.Scale)
 	}
 	for _, c := range held {
-		all = append(all, c.Step(o.pairs))
+		all = append(all, c.Step(o.Pairs))
 	}
 	return all
 }
@@ -35,13 +35,13 @@ func measure(o options) error {
 	if o.roce == "" {
 		checkUCX(r)
 	}
-	return r.Run(contest.Options{Out: o.out, Only: o.only}, steps(o))
+	return r.Run(o.Options, steps(o))
 }
 
 // newRecord begins a record that says what is measured, and what repeats it.
 func newRecord(o options) *contest.Record {
 	r := contest.NewRecord()
-	r.Version, r.Command = o.version, "make bench-verbs"
+	r.Version, r.Command = o.Version, "make bench-verbs"
 	if o.roce != "" {
 		r.Command = "make bench-roce"
 	}

@@ -9,6 +9,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/weft-fabric/weft/internal/certify"
 	"github.com/weft-fabric/weft/ripc/find/etcd/embedded"
 )
 
@@ -110,6 +111,46 @@ func TestServicesInEtcd(t *testing.T) {
 	interrupt(t, echo)
 	if status, out, errs := weft(append([]string{"services"}, at...)...); status != 0 || !strings.Contains(out, "There are none") {
 		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+}
+
+// A directory that wants certificates is found with --etcd-keys, and not without, or with another authority.
+func TestServicesInEtcdWithCertificates(t *testing.T) {
+	folder, other := t.TempDir(), t.TempDir()
+	certify.Write(t, folder)
+	certify.Write(t, other)
+	files := func(folder string, names ...string) (list []string) {
+		for _, name := range names {
+			list = append(list, filepath.Join(folder, name+".pem"))
+		}
+		return list
+	}
+	all := files(folder, "authority", "certificate", "key")
+	server, err := embedded.Start(t.Context(), embedded.Config{Folder: t.TempDir(), Careless: true, Authority: all[0], Certificate: all[1], Key: all[2]})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := server.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	at := []string{"--etcd", server.Endpoint()}
+	echo := startEchoAt(t, append(at, "--etcd-keys", strings.Join(all, ","), "greeter")...)
+	defer interrupt(t, echo)
+	for name, c := range map[string]struct {
+		keys   []string
+		status int
+	}{
+		"all":                   {all, 0},
+		"no certificate":        {all[:1], 1},
+		"another authority":     {files(other, "authority", "certificate", "key"), 1},
+		"a key without its own": {[]string{all[0], all[1], files(other, "key")[0]}, 1},
+	} {
+		args := append([]string{"call", "greeter", "--data", "hello", "--timeout", "3s", "--etcd-keys", strings.Join(c.keys, ",")}, at...)
+		if status, out, errs := weft(args...); status != c.status || (status == 0) != (out == "hello") || status != 0 && errs == "" {
+			t.Errorf("%s: %d, %q, %q", name, status, out, errs)
+		}
 	}
 }
 

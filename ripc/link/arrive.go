@@ -21,6 +21,7 @@ func (h *Hub) stepReceived(s *Slot, c *verbs.Completion) {
 		return
 	}
 	h.counts.Received++
+	l.arrivals++
 	s.received(c.Bytes)
 	s.link, s.kept = l, false
 	l.used = h.config.Loop.Now()

@@ -128,6 +128,7 @@ const (
 	tagRevoked          // a queue pair: the oldest of its revocations
 	tagWord             // a queue pair: a timer, to tell what the peer has not been told
 	tagWatch            // a queue pair: a timer, to see whether the peer is there and what has expired
+	tagFailed           // a queue pair: a timer, to end when all has been taken in that has come
 
 	kindShift = 40
 )
@@ -162,6 +163,8 @@ func (h *Hub) Step(c *verbs.Completion) {
 		l.stepWord()
 	case tagWatch:
 		l.stepWatch()
+	case tagFailed:
+		l.stepFailed()
 	}
 }
 

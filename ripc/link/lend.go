@@ -103,7 +103,7 @@ func (l *Link) pumpRevokes() {
 	for !l.revokes.Empty() && l.pair.Room() > 0 {
 		r := l.revokes.Pop()
 		if err := r.window.Revoke(l.tag(tagRevoked), 0); err != nil {
-			l.end(err)
+			l.fail(err)
 			return
 		}
 		l.revoking.Push(r)
@@ -113,7 +113,7 @@ func (l *Link) pumpRevokes() {
 // stepRevoked hears that nothing can land, or be read, through a window any more.
 func (l *Link) stepRevoked(c *verbs.Completion) {
 	if err := verbs.CompletionError(c); err != nil {
-		l.end(err)
+		l.fail(err)
 		return
 	}
 	r := l.revoking.Pop()

@@ -3,6 +3,7 @@ package link
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/internal/fifo"
@@ -40,6 +41,10 @@ type Link struct {
 	saidFarewell bool // and has told the peer
 	peerLeaves   bool // the peer has told this end
 
+	why      error  // it fails because of this
+	arrivals uint64 // messages that have come, words included
+	lastSeen uint64 // of them, when it failed, or was looked at since
+
 	kept     int        // users who want to hear of the peer's end
 	wordSet  bool       // a timer to tell the peer something runs
 	watchSet bool       // a timer to watch the peer runs
@@ -52,6 +57,7 @@ type state uint8
 const (
 	connecting state = iota
 	ready
+	failing // nothing can be sent; what has come is taken in
 	ended
 )
 
@@ -136,6 +142,31 @@ func (l *Link) Close() { l.end(ErrClosed) }
 func (l *Link) violated(format string, args ...any) {
 	l.hub.counts.Refused++
 	l.end(fmt.Errorf("%w: %w", ErrPeer, fmt.Errorf(format, args...)))
+}
+
+// fail ends a link that nothing can be sent on any more, when all has been taken in that has come. Messages may be reported behind a
+// request that has failed although they came before: of a peer that sends, and goes.
+func (l *Link) fail(why error) {
+	if l.state != ready {
+		return
+	}
+	l.state, l.why, l.lastSeen = failing, why, l.arrivals
+	l.failIn()
+}
+
+func (l *Link) failIn() { l.hub.port.After(failDelay, tagFailed<<kindShift|uint64(l.pair.Number())) }
+
+// failDelay is how long nothing must have come.
+const failDelay = time.Millisecond
+
+// stepFailed ends the link, unless something has come meanwhile.
+func (l *Link) stepFailed() {
+	if l.lastSeen != l.arrivals {
+		l.lastSeen = l.arrivals
+		l.failIn()
+		return
+	}
+	l.end(l.why)
 }
 
 // end closes the queue pair, so that nothing can land any more, and tells everybody.

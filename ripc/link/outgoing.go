@@ -18,9 +18,9 @@ type Piece struct {
 
 func (p *Piece) isRegistered() bool { return p.Span.Length > 0 }
 
-// Fill is a piece that an answer puts into a return of its request's.
+// Fill is a piece that an answer puts into a return of its request's, or a Send on a line into a return that came before.
 type Fill struct {
-	Return int       // its place in the request's list
+	Return int       // its place in the list of that message
 	Into   wire.Span // as the request named it
 	Piece  Piece     // in registered memory
 }
@@ -31,8 +31,8 @@ type Outgoing struct {
 	Head    wire.Head // Type, Code, From, To and Epoch; of an Answer or a Refusal also Number
 	Items   []Piece
 	Loans   []Piece       // what the peer may read; in registered memory
-	Returns []Piece       // what the peer may write its answer to; of a Call, in registered memory
-	Fills   []Fill        // of an Answer
+	Returns []Piece       // what the peer may write its answer to; of a Call, or of a Send on a line, in registered memory
+	Fills   []Fill        // of an Answer, or of a Send on a line
 	Expiry  time.Duration // how long the peer may use what is lent; 0: DefaultExpiry
 	Credit  bool          // a Refusal of a Send: nobody has kept a receive for it
 	Confirm bool          // of a Send: Sent is told when the peer has handed it to the service, or has refused it

@@ -75,7 +75,7 @@ func (l *Link) pumpPulls() {
 			continue
 		}
 		if err := l.read(p); err != nil {
-			l.end(err)
+			l.fail(err)
 			return
 		}
 	}
@@ -103,7 +103,7 @@ func (l *Link) read(p *Pull) error {
 
 func (l *Link) stepPulled(c *verbs.Completion) {
 	if err := verbs.CompletionError(c); err != nil {
-		l.end(err)
+		l.fail(err)
 		return
 	}
 	l.hub.counts.Pulled += uint64(c.Bytes)

@@ -249,7 +249,7 @@ func (l *Link) sendWord(code wire.Code) bool {
 	slot.out = nil
 	if err := l.post(m, nil, slot); err != nil {
 		l.hub.leaving.give(slot)
-		l.end(err)
+		l.fail(err)
 		return false
 	}
 	l.hub.counts.Words++
@@ -292,7 +292,7 @@ func (h *Hub) stepSent(slot *Slot, c *verbs.Completion) {
 		return // its link has ended, and has given it back
 	}
 	if err := verbs.CompletionError(c); err != nil {
-		l.end(err)
+		l.fail(err)
 		return
 	}
 	l.flight.Pop()
@@ -317,6 +317,6 @@ func (o *Outgoing) sent(err error) {
 // stepWritten hears only of what has failed, and of probes.
 func (l *Link) stepWritten(c *verbs.Completion) {
 	if err := verbs.CompletionError(c); err != nil {
-		l.end(err)
+		l.fail(err)
 	}
 }

@@ -27,7 +27,7 @@ func (l *Link) stepWatch() {
 		return
 	}
 	if l.pair.State() != verbs.Ready {
-		l.end(errPeerGone)
+		l.fail(errPeerGone)
 		return
 	}
 	l.expire()
@@ -37,7 +37,7 @@ func (l *Link) stepWatch() {
 	if now := l.hub.config.Loop.Now(); now.Sub(l.posted) >= watchEvery && l.pair.Room() > 1 {
 		l.posted = now
 		if err := l.pair.Write(l.tag(tagWritten), verbs.Span{}, verbs.RemoteSpan{}, verbs.Quiet); err != nil {
-			l.end(err)
+			l.fail(err)
 			return
 		}
 	}
@@ -47,7 +47,7 @@ func (l *Link) stepWatch() {
 // Probe ends a link whose peer is gone, as far as the device knows, and reports whether it goes on.
 func (l *Link) Probe() bool {
 	if l.state == ready && l.pair.State() != verbs.Ready {
-		l.end(errPeerGone)
+		l.fail(errPeerGone)
 	}
-	return l.state != ended
+	return l.state < failing
 }

@@ -33,6 +33,7 @@ type Conn struct {
 	loan       *loan
 	beginWrite func()
 	beginLend  func()
+	sayMore    func() // tell
 	isWritten  bool
 
 	// What follows belongs to the loop.
@@ -57,6 +58,7 @@ func newConn(node *ripc.Node, local, remote net.Addr) *Conn {
 		c.tell()
 	}
 	c.beginWrite = func() { c.isWritten = c.out.begin(c.from, nil, c.endOfWriting()) }
+	c.sayMore = c.tell
 	c.beginLend = func() { c.isWritten = c.out.begin(nil, c.loan, c.endOfWriting()) }
 	return c
 }
@@ -115,11 +117,15 @@ func (c *Conn) bar() (err error) {
 	return err
 }
 
-// letGo frees what the reader has.
+// letGo frees what the reader has. If the peer may be waiting for that, it is told now: nobody knows when the next Read comes.
 func (c *Conn) letGo() {
-	if c.held != nil {
-		c.held.free()
-		c.held = nil
+	if c.held == nil {
+		return
+	}
+	c.held.free()
+	c.held = nil
+	if c.in.hasBerths() {
+		_ = c.line.Do(c.sayMore) // after the node's Close nobody waits
 	}
 }
 

@@ -28,6 +28,9 @@ func (c *Conn) fetch(m *wire.Message, loan wire.Span) error {
 		c.in.cut(p.segment)
 		return err
 	}
+	if loan.Length == bulkMost { // more will follow
+		c.offerGround()
+	}
 	return nil
 }
 

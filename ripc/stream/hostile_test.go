@@ -15,16 +15,23 @@ import (
 
 // stranger is the other end of a connection that says what it likes.
 type stranger struct {
-	line  *ripc.Line
-	ready loop.Event
-	over  loop.Event // it was told goodbye
+	line    *ripc.Line
+	ready   loop.Event
+	over    loop.Event // it was told goodbye
+	offered loop.Event // it may write
+	ground  [berths]wire.Span
 }
 
 func (s *stranger) Ready()      { s.ready.Set() }
 func (s *stranger) Ended(error) { s.ready.Set(); s.over.Set() }
 func (s *stranger) Arrived(m *wire.Message) {
-	if a, err := decode(m); err == nil && a.kind == goodbye {
+	switch a, err := decode(m); {
+	case err != nil:
+	case a.kind == goodbye:
 		s.over.Set()
+	case a.kind == ground:
+		s.ground = [berths]wire.Span(a.ground)
+		s.offered.Set()
 	}
 }
 
@@ -65,10 +72,43 @@ func visit(t testing.TB, l *Listener, n *ripc.Node) (*stranger, *Conn) {
 	return s, c.(*Conn)
 }
 
-func head(k kind, allowed uint64) []byte {
+func head(k kind, allowed uint64) []byte { return headRead(k, allowed, 0) }
+
+func headRead(k kind, allowed, read uint64) []byte {
 	var b [headSize]byte
-	putHead(&b, k, allowed)
+	putHead(&b, k, allowed, read)
 	return b[:]
+}
+
+// offer lets the connection write to berths of some bytes, so many.
+func (s *stranger) offer(t testing.TB, n, size int) {
+	o := &link.Outgoing{Owner: words{}}
+	for range n {
+		b, err := s.line.Node().Alloc(size)
+		check(t, err)
+		t.Cleanup(b.Release)
+		o.Returns = append(o.Returns, s.line.Lend(b, size))
+	}
+	s.send(t, o, [][]byte{head(ground, window)})
+}
+
+// land says that bytes have landed, which it need not have written.
+func (s *stranger) land(t testing.TB, berth, size int) {
+	b, err := s.line.Node().Alloc(max(size, 1))
+	check(t, err)
+	t.Cleanup(b.Release)
+	var f link.Fill
+	check(t, s.line.Await(patient(t), &s.offered))
+	check(t, s.line.Do(func() {
+		f = link.Fill{Return: berth, Into: s.ground[berth%berths], Piece: s.line.Lend(b, size)}
+		f.Into.Length = max(f.Into.Length, uint64(size))
+	}))
+	s.send(t, &link.Outgoing{Owner: words{}, Fills: []link.Fill{f}}, [][]byte{head(landed, window)})
+}
+
+// claim says that so many bytes have landed, and writes nothing.
+func (s *stranger) claim(t testing.TB, berth int) {
+	s.send(t, &link.Outgoing{Owner: words{}, Fills: []link.Fill{{Return: berth}}}, [][]byte{head(landed, window)})
 }
 
 // One who breaks the protocol breaks his connection, and no other.
@@ -91,6 +131,23 @@ func TestWhoSaysWhatCannotBeLosesTheConnection(t *testing.T) {
 		},
 		"more lent than allowed": func(s *stranger) { s.lend(t, window+1) },
 		"bytes and a loan":       func(s *stranger) { s.lend(t, 1, []byte("x")) },
+		"more read than written": func(s *stranger) { s.say(t, headRead(grant, window, 1)) },
+		"too few berths":         func(s *stranger) { s.offer(t, berths-1, bulkMost) },
+		"berths that are small":  func(s *stranger) { s.offer(t, berths, bulkMost-1) },
+		"landed nowhere":         func(s *stranger) { s.claim(t, 0) },
+		"landed in no berth": func(s *stranger) {
+			s.lend(t, bulkMost)
+			s.land(t, berths, 1)
+		},
+		"landed without bytes": func(s *stranger) {
+			s.lend(t, bulkMost)
+			s.land(t, 0, 0)
+		},
+		"landed where nobody has read": func(s *stranger) {
+			s.lend(t, bulkMost)
+			s.land(t, 1, 1)
+			s.land(t, 1, 1)
+		},
 		"more than allowed": func(s *stranger) {
 			for range window/1000 + 1 {
 				s.say(t, head(data, window), make([]byte, 1000))
@@ -119,11 +176,22 @@ func TestWhoSaysWhatCannotBeLosesTheConnection(t *testing.T) {
 
 func FuzzDecode(f *testing.F) {
 	for k := data; k <= lastKind; k++ {
-		f.Add(head(k, window), []byte("bytes"), uint8(2))
-		f.Add(head(k, 0), []byte{}, uint8(1))
+		f.Add(head(k, window), []byte("bytes"), uint8(2), uint8(0), uint8(0), uint8(0))
+		f.Add(head(k, 0), []byte{}, uint8(1), uint8(1), uint8(0), uint8(0))
+		f.Add(head(k, 0), []byte{}, uint8(1), uint8(0), uint8(berths), uint8(0))
+		f.Add(headRead(k, 0, 1), []byte{}, uint8(1), uint8(0), uint8(0), uint8(1))
 	}
-	f.Fuzz(func(t *testing.T, first, second []byte, items uint8) {
+	f.Fuzz(func(t *testing.T, first, second []byte, items, loans, returns, fills uint8) {
 		var m wire.Message
+		for range loans {
+			m.Loans.Add(wire.Span{Length: 1})
+		}
+		for range returns {
+			m.Returns.Add(wire.Span{Length: 2})
+		}
+		for range fills {
+			m.Fills.Add(wire.Fill{Length: 3})
+		}
 		for i, item := range [][]byte{first, second, second} {
 			if i < int(items) {
 				m.Items.Add(item)
@@ -136,7 +204,10 @@ func FuzzDecode(f *testing.F) {
 		if err != nil {
 			return
 		}
-		again := [][]byte{head(a.kind, a.allowed)}
+		if is := (shape{len(m.Items.All()), int(a.loan.Length), len(a.ground), int(a.fill.Length) / 3}); is != a.kind.shape() {
+			t.Fatalf("%+v is no %d", a, a.kind)
+		}
+		again := [][]byte{headRead(a.kind, a.allowed, a.read)}
 		if a.kind == data {
 			again = append(again, a.bytes)
 		}

@@ -20,6 +20,10 @@ type incoming struct {
 	arrived  uint64               // bytes since the connection was made
 	read     uint64               // of those, taken by readers
 	told     uint64               // how many the peer was told that it may send
+	landing  *landing             // where the peer may write; nil: nowhere
+	landed   uint64               // pieces that it has written, since the connection was made
+	landRead atomic.Uint64        // of those, the ones that readers are done with
+	toldRead atomic.Uint64        // and how many of these the peer was told; written by the loop
 	isEnded  bool                 // the peer has said that there are no more
 
 	into     []byte // what a Read waits with; nil: nobody waits
@@ -141,11 +145,21 @@ func (in *incoming) cut(from *segment) {
 // allowed is how many bytes the peer may send by now.
 func (in *incoming) allowed() uint64 { return in.read + window }
 
-// tell is what the next frame says of that.
-func (in *incoming) tell() uint64 {
+// tell is what the next frame says of that, and of pieces that were read.
+func (in *incoming) tell() (allowed, read uint64) {
 	in.told = in.allowed()
-	return in.told
+	read = in.landRead.Load()
+	if in.landing != nil {
+		in.landing.ledger.read(in.toldRead.Load(), read)
+	}
+	in.toldRead.Store(read)
+	return in.told, read
 }
 
 // mustTell reports whether the peer should hear it at once: it might be waiting before long.
-func (in *incoming) mustTell() bool { return !in.isEnded && in.allowed()-in.told >= window/4 }
+func (in *incoming) mustTell() bool {
+	return !in.isEnded && (in.allowed()-in.told >= window/4 || in.hasBerths())
+}
+
+// hasBerths reports whether the peer should hear that berths are free. Any goroutine may ask.
+func (in *incoming) hasBerths() bool { return in.landRead.Load()-in.toldRead.Load() >= berths/2 }

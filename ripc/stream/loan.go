@@ -7,7 +7,7 @@ import (
 
 const (
 	bulkLeast = 16 << 10   // bytes that are worth to be lent
-	bulkMost  = window / 8 // bytes that are lent at a time; whoever has read everything lets so many come
+	bulkMost  = window / 4 // bytes that are lent at a time; whoever has read everything lets so many come
 )
 
 // loan is a frame that lends a buffer, until the peer has read it.
@@ -18,35 +18,46 @@ type loan struct {
 	size   int          // bytes of the buffer that are lent
 	head   [headSize]byte
 	pieces [2]link.Piece
+	fill   [1]link.Fill
 	isSent bool
 	isBack bool
 }
 
-// pumpLoan lends the buffer of the Write under way when the peer has room for it. If nothing can be lent now, the Write ends with
-// nothing written, and finds another way.
+// pumpLoan lends the buffer of the Write under way when the peer has room for it, or writes it to the peer's ground. If nothing can
+// be lent now, the Write ends with nothing written, and finds another way.
 func (o *outgoing) pumpLoan() {
 	l := o.loan
 	if l == nil || uint64(l.size) > o.allowed-o.sent || o.underway >= maxFrames {
 		return
 	}
 	o.loan = nil
-	if o.conn.line.CanLend() {
+	if berth, ok := o.berth(); ok {
+		o.prepare(l, landed)
+		l.land(berth)
+		o.giveLoan(l)
+	} else if o.conn.line.CanLend() {
+		o.prepare(l, bulk)
+		l.Loans = l.pieces[1:]
 		o.giveLoan(l)
 	}
 }
 
-// giveLoan hands a loan to the link.
-func (o *outgoing) giveLoan(l *loan) {
-	line := o.conn.line
+// prepare makes a frame of a loan.
+func (o *outgoing) prepare(l *loan, k kind) {
 	l.out = o
 	l.buffer.Retain()
-	putHead(&l.head, bulk, o.conn.in.tell())
-	l.pieces = [2]link.Piece{{Bytes: l.head[:]}, line.Lend(l.buffer, l.size)}
-	l.Outgoing = link.Outgoing{Owner: l, Items: l.pieces[:1], Loans: l.pieces[1:]}
+	allowed, read := o.conn.in.tell()
+	putHead(&l.head, k, allowed, read)
+	l.pieces = [2]link.Piece{{Bytes: l.head[:]}, o.conn.line.Lend(l.buffer, l.size)}
+	l.Outgoing = link.Outgoing{Owner: l, Items: l.pieces[:1]}
+}
+
+// giveLoan hands a loan to the link.
+func (o *outgoing) giveLoan(l *loan) {
 	o.underway++
 	o.sent += uint64(l.size)
 	o.result.n = l.size
-	if err := line.Send(&l.Outgoing); err != nil {
+	if err := o.conn.line.Send(&l.Outgoing); err != nil {
 		l.step(err)
 	}
 }

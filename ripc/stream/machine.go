@@ -31,7 +31,7 @@ func (c *Conn) Arrived(m *wire.Message) {
 
 // take takes in a frame.
 func (c *Conn) take(m *wire.Message, a *arrival) error {
-	if err := c.out.allow(a.allowed); err != nil {
+	if err := c.out.allow(a.allowed, a.read); err != nil {
 		return err
 	}
 	if c.isOver() && a.kind != goodbye { // the peer did not know yet
@@ -46,12 +46,17 @@ func (c *Conn) take(m *wire.Message, a *arrival) error {
 		c.in.arrive(a.bytes)
 	case bulk:
 		return c.fetch(m, a.loan)
+	case ground:
+		return c.out.takeGround(a.ground, m.Head.Expiry)
+	case landed:
+		return c.land(a.fill)
 	case goodbye:
 		c.isParted = true
 		c.out.finish(errRefused)
 		fallthrough
 	case finish:
 		c.in.isEnded = true
+		c.endGround()
 		c.in.offer(c.endOfReading())
 	}
 	return nil

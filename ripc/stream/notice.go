@@ -39,7 +39,8 @@ func (n *notice) send(k kind) {
 	if k != grant {
 		n.last = k
 	}
-	putHead(&n.head, k, n.conn.in.tell())
+	allowed, read := n.conn.in.tell()
+	putHead(&n.head, k, allowed, read)
 	n.pieces[0].Bytes = n.head[:]
 	n.Outgoing = link.Outgoing{Owner: n, Items: n.pieces[:]}
 	n.isUnderway = true

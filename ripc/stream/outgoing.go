@@ -18,6 +18,9 @@ type outgoing struct {
 	conn    *Conn
 	allowed uint64 // bytes that the peer lets us send
 	sent    uint64 // bytes that were given to the link
+	ground  foreign
+	landed  uint64 // pieces that were written to the peer's grounds
+	read    uint64 // of those, the ones that it has read
 
 	rest     []byte   // of the Write under way: not given to the link yet
 	loan     *loan    // of the Write under way: not given to the link yet
@@ -67,13 +70,18 @@ func (o *outgoing) look(alarm func()) {
 	}
 }
 
-// allow hears how many bytes the peer lets this end send. That never falls, and nobody has room for so much.
-func (o *outgoing) allow(bytes uint64) error {
+// allow hears how many bytes the peer lets this end send, and how many pieces it has read. Neither ever falls, nobody has room for so
+// much, and nobody reads what was not written.
+func (o *outgoing) allow(bytes, read uint64) error {
 	const most = 1 << 30
 	if bytes < o.allowed || bytes > o.sent+most {
 		return fmt.Errorf("%d bytes are allowed, after %d, when %d were sent", bytes, o.allowed, o.sent)
 	}
-	o.allowed = bytes
+	if read < o.read || read > o.landed {
+		return fmt.Errorf("%d pieces were read, after %d, when %d were written", read, o.read, o.landed)
+	}
+	o.ground.ledger.read(o.read, read)
+	o.allowed, o.read = bytes, read
 	return nil
 }
 
@@ -101,7 +109,8 @@ func (o *outgoing) pump() {
 
 // give hands a frame to the link.
 func (o *outgoing) give(f *frame) error {
-	putHead(&f.head, data, o.conn.in.tell())
+	allowed, read := o.conn.in.tell()
+	putHead(&f.head, data, allowed, read)
 	o.underway++
 	err := o.conn.line.Send(&f.Outgoing)
 	if err != nil {

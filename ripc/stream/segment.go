@@ -9,12 +9,14 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
-// segment is some bytes that have come and were not read: copies of short data, or a buffer that bulk is fetched into. It belongs
-// to the loop until a reader has taken it.
+// segment is some bytes that have come and were not read: copies of short data, a buffer that bulk is fetched into, or a berth that the
+// peer has written to. It belongs to the loop until a reader has taken it.
 type segment struct {
-	bytes []byte  // not read yet
-	room  *[]byte // that they lie in, of spare; or
-	pull  *pull   // what fetches them
+	bytes []byte       // not read yet
+	room  *[]byte      // that they lie in, of spare; or
+	pull  *pull        // what fetches them; or
+	berth *ripc.Buffer // where the peer has put them
+	in    *incoming    // whose berth it is
 }
 
 // pull is the way of bulk to a segment.
@@ -51,6 +53,9 @@ func (s *segment) add(b []byte) []byte {
 // free gives the memory back, as soon as nothing can land there.
 func (s *segment) free() {
 	switch {
+	case s.berth != nil:
+		s.berth.Release()
+		s.in.landRead.Add(1)
 	case s.pull == nil:
 		spare.Put(s.room)
 	case s.pull.isDone:

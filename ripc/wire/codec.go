@@ -211,11 +211,11 @@ func (m *Message) check() error {
 		return malformed("a %v to nobody, or from nobody", h.Type)
 	case h.Type == Refusal && (lends || m.Fills.n > 0):
 		return malformed("a refusal that lends or fills")
-	case m.Returns.n > 0 && h.Type != Call:
+	case m.Returns.n > 0 && h.Type != Call && h.Type != Send:
 		return malformed("returns in a %v", h.Type)
-	case m.Fills.n > 0 && h.Type != Answer:
+	case m.Fills.n > 0 && h.Type != Answer && h.Type != Send:
 		return malformed("fills in a %v", h.Type)
-	case h.To.Kind() == Group && (h.Type != Send || lends):
+	case h.To.Kind() == Group && (h.Type != Send || lends || m.Fills.n > 0):
 		return malformed("a %v to a group, or one that lends", h.Type)
 	case lends != (h.Expiry > 0):
 		return malformed("%d loans, %d returns, for %d ms", m.Loans.n, m.Returns.n, h.Expiry)

@@ -85,9 +85,9 @@ type Span struct {
 	Key     uint64
 }
 
-// Fill says that a return has been written to.
+// Fill says that a return has been written to: of the call that is answered or, on a line, of a message before.
 type Fill struct {
-	Return uint32 // its place in the request's list
+	Return uint32 // its place in the list of that message
 	Length uint64 // how many bytes
 }
 

@@ -1,67 +1,23 @@
 package etcd
 
 import (
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft/internal/certify"
 	"github.com/weft-fabric/weft/ripc/find/etcd/embedded"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
-// certify writes an authority and a certificate for 127.0.0.1 into a folder, as authority.pem, certificate.pem and key.pem.
-func certify(t *testing.T, folder string) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	authority := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}
-	leaf := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "leaf"},
-		NotBefore: authority.NotBefore, NotAfter: authority.NotAfter, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}
-	private, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	write(t, filepath.Join(folder, "key.pem"), "PRIVATE KEY", private)
-	for name, c := range map[string]*x509.Certificate{"authority.pem": authority, "certificate.pem": leaf} {
-		der, err := x509.CreateCertificate(rand.Reader, c, authority, key.Public(), key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		write(t, filepath.Join(folder, name), "CERTIFICATE", der)
-	}
-}
-
-func write(t *testing.T, name, kind string, der []byte) {
-	t.Helper()
-	if err := os.WriteFile(name, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: der}), 0o600); err != nil {
-		t.Fatal(err)
-	}
-}
-
 func TestADirectoryWithCertificatesTakesNobodyWithout(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
-	certify(t, folder)
+	certify.Write(t, folder)
 	in := func(name string) string { return filepath.Join(folder, name) }
 	s := serve(t, embedded.Config{Certificate: in("certificate.pem"), Key: in("key.pem"), Authority: in("authority.pem")})
 	pair, err := tls.LoadX509KeyPair(in("certificate.pem"), in("key.pem"))

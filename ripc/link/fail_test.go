@@ -1,0 +1,32 @@
+package link
+
+import (
+	"testing"
+
+	"github.com/weft-fabric/weft/ripc/wire"
+)
+
+// What a peer has sent before it went is heard, also by one who was about to send something himself, and found nobody there.
+func TestWhatCameBeforeTheEndIsHeard(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{}), w.newProcess(Config{})
+		there, back := w.join(a, b)
+		last := newLetter(wire.Send, "last")
+		check(t, there.Send(&last.Outgoing))
+		turns := w.loops
+		w.loops = w.loops[:1] // b does not look
+		w.until("it is sent", func() bool { return last.sent == 1 })
+		there.Close()
+		w.loops = turns
+		late := newLetter(wire.Send, "late")
+		check(t, back.Send(&late.Outgoing))
+		check(t, b.loop.Queue().Flush())
+		w.until("the link has ended", func() bool { return len(b.ended) == 1 })
+		if len(b.arrived) != 1 || b.arrived[0].items[0] != "last" {
+			t.Errorf("%d messages have come", len(b.arrived))
+		}
+		if late.sent != 1 || late.sentErr == nil {
+			t.Errorf("what was sent to nobody: told %d times, %v", late.sent, late.sentErr)
+		}
+	})
+}
