@@ -22,8 +22,8 @@ func fill(b []byte) {
 }
 
 func TestWriteAndReadMoveExactlyTheirBytes(t *testing.T) {
-	for _, size := range []int{0, 1, 7, 8, 9, 15, 16, 17, 255, 4096, quantum - 1, quantum, quantum + 1, quantum + 15,
-		quantum + 16, quantum + 17, 2*quantum + 5} {
+	for _, size := range []int{0, 1, 7, 8, 9, 15, 16, 17, 255, 4096, copyQuantum - 1, copyQuantum, copyQuantum + 1,
+		copyQuantum + 15, copyQuantum + 16, copyQuantum + 17, copyQuantum + quantum/2 + 5} {
 		for _, shift := range []int{0, 3} {
 			l := newLink(t)
 			src, dst := l.mema.Region().Bytes, l.memb.Region().Bytes

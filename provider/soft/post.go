@@ -18,7 +18,7 @@ func (q *QueuePair) Post(list []driver.Request) (n int, err error) {
 		q.cq.exit()
 		return 0, q.errorf("Post needs Ready, the queue pair is %v", phase.state())
 	}
-	q.requester.budget = quantum
+	q.requester.budget = copyQuantum
 	for rest := list; len(rest) > 0; {
 		n := 0
 		if q.life.Load().phase() == phaseReady {
@@ -101,7 +101,7 @@ func (q *QueuePair) unkeep() *driver.Request {
 
 // advance carries out what it can of the backlog, up to one quantum, and says when to try again.
 func (q *QueuePair) advance() clock.Time {
-	q.requester.budget = quantum
+	q.requester.budget = copyQuantum
 	for b := &q.requester.backlog; b.count > 0; {
 		w := b.front()
 		v := q.awaitArrival(w)

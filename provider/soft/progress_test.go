@@ -28,11 +28,11 @@ func TestPostReturnsAfterAQuantum(t *testing.T) {
 	long := driver.Request{Tag: 1, Op: driver.OpWrite, Span: span(l.mema, 0, 4<<20), Remote: remote(l.memb, 0, 4<<20)}
 	l.a.cq.mu.Lock() // keeps the device's goroutine out
 	for _, q := range []*QueuePair{l.qa, other} {
-		q.requester.budget = quantum
+		q.requester.budget = copyQuantum
 		q.accept(&long)
 	}
-	for turn := uint64(1); turn < 4; turn++ {
-		if got := l.qa.requester.moved; got != turn*quantum || other.requester.moved != got {
+	for turn := uint64(1); turn < 4<<20/copyQuantum; turn++ {
+		if got := l.qa.requester.moved; got != turn*copyQuantum || other.requester.moved != got {
 			t.Fatalf("turn %d: moved %d and %d bytes", turn, got, other.requester.moved)
 		}
 		l.a.cq.turn()

@@ -64,16 +64,16 @@ func TestSharedReceivesFromManyPeers(t *testing.T) {
 // TestSharedReceivesOutliveTheirTakers: a queue pair that fails gives back nothing that others may still use.
 func TestSharedReceivesOutliveTheirTakers(t *testing.T) {
 	a, hub := newHost(t), newHost(t)
-	mem, big := a.memory(3*quantum, 0), hub.memory(3*quantum, 0)
+	mem, big := a.memory(2*copyQuantum, 0), hub.memory(2*copyQuantum, 0)
 	pool := hub.shared(2)
 	withPool := func(c *driver.QueueConfig) { c.Shared = pool }
 	q1, q2, end1, end2 := a.pair(), a.pair(), hub.pair(withPool), hub.pair(withPool)
 	join(a, q1, hub, end1)
 	join(a, q2, hub, end2)
 	for tag := range driver.Tag(2) {
-		receive(t, pool, driver.Receive{Tag: tag, Span: span(big, 0, 3*quantum)})
+		receive(t, pool, driver.Receive{Tag: tag, Span: span(big, 0, 2*copyQuantum)})
 	}
-	post(t, q1, driver.Request{Tag: 7, Op: driver.OpSend, Span: span(mem, 0, 3*quantum)}) // takes receive 0, in part
+	post(t, q1, driver.Request{Tag: 7, Op: driver.OpSend, Span: span(mem, 0, 2*copyQuantum)}) // takes receive 0, in part
 	ok(t, q1.Close())
 	hub.expect(0, driver.OpReceive, driver.Flushed)
 	post(t, q2, driver.Request{Tag: 8, Op: driver.OpSend, Span: span(mem, 0, 8)})
@@ -90,17 +90,17 @@ func TestSharedReceivesOutliveTheirTakers(t *testing.T) {
 // once, whether its message was complete or not. Its requests and connections are not heard of any more.
 func TestSharedReceivesAreHeardOf(t *testing.T) {
 	a, hub := newHost(t), newHost(t)
-	mem, big := a.memory(2*quantum, 0), hub.memory(2*quantum, 0)
+	mem, big := a.memory(2*copyQuantum, 0), hub.memory(2*copyQuantum, 0)
 	pool := hub.shared(3)
 	q, end := a.pair(), hub.pair(func(c *driver.QueueConfig) { c.Shared = pool })
 	join(a, q, hub, end)
 	for tag := range driver.Tag(3) {
-		receive(t, pool, driver.Receive{Tag: tag, Span: span(big, 0, 2*quantum)})
+		receive(t, pool, driver.Receive{Tag: tag, Span: span(big, 0, 2*copyQuantum)})
 	}
 	post(t, end, driver.Request{Tag: 9, Op: driver.OpWrite})
 	post(t, q,
 		driver.Request{Op: driver.OpSend, Span: span(mem, 0, 8)},
-		driver.Request{Op: driver.OpSend, Span: span(mem, 0, 2*quantum)}) // in part
+		driver.Request{Op: driver.OpSend, Span: span(mem, 0, 2*copyQuantum)}) // in part
 	ok(t, end.Close())
 	hub.expect(0, driver.OpReceive, driver.OK)
 	hub.expect(1, driver.OpReceive, driver.Flushed)
