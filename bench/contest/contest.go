@@ -12,6 +12,7 @@ type Contest struct {
 	Unit   string  // of both numbers
 	Bound  float64 // of ours ÷ the peer's; 0: none
 	AtMost bool    // the numbers are times, not speeds
+	Why    string  // the bound is missed, as far as that is known
 	Theirs func() (float64, error)
 	Ours   func() (float64, error)
 }
@@ -43,7 +44,7 @@ func (c Contest) Hold(pairs int) (Result, error) {
 
 // row is the row of the table, still empty.
 func (c Contest) row() Result {
-	return Result{What: c.What, Unit: "×", Bound: c.Bound, AtMost: c.AtMost, Peer: c.Peer, PairUnit: c.Unit}
+	return Result{What: c.What, Unit: "×", Bound: c.Bound, AtMost: c.AtMost, Why: c.Why, Peer: c.Peer, PairUnit: c.Unit}
 }
 
 // Judge makes the row of pairs that were taken elsewhere: at least one.
