@@ -22,18 +22,28 @@ const (
 	crowdPeers    = 1_000  // that call them
 )
 
+// measureCrowds finds what services cost with many peers: over TCP, as those of other hosts come, and through shared memory.
+func measureCrowds() ([]contest.Result, error) {
+	overTCP, err := measureCrowd(soft.TCP, "over TCP", 4)
+	if err != nil {
+		return overTCP, err
+	}
+	shared, err := measureCrowd(soft.SharedMemory, "through shared memory", 0)
+	return append(overTCP, shared[1:]...), err
+}
+
 // measureCrowd finds what a service costs in a process that has many of them, and many peers: the process grows by its
-// services, and by the links to those who call them.
-func measureCrowd() ([]contest.Result, error) {
+// services, and by the links to those who call them. Through shared memory a peer's own words count here too: both have them mapped.
+func measureCrowd(lane soft.Lanes, way string, bound float64) ([]contest.Result, error) {
 	rows := []contest.Result{
 		{What: "memory of one of 10,000 services", Unit: "KiB", Bound: 4, AtMost: true},
-		{What: "memory of one of 10,000 services, with links to 1,000 peers", Unit: "KiB"},
-		{What: "memory of one of 1,000 peers", Unit: "KiB"},
+		{What: "memory of one of 10,000 services, with links to 1,000 peers " + way, Unit: "KiB", Bound: bound, AtMost: bound > 0},
+		{What: "memory of one of 1,000 peers " + way, Unit: "KiB"},
 	}
 	var grown struct{ Services, All float64 } // KiB
 	err := pinned.Two("crowd", "host", func(crowd, host *pinned.Process) error {
 		var there hello
-		if err := errors.Join(host.Receive(&there), crowd.Send(there)); err != nil {
+		if err := errors.Join(host.Send(lane), crowd.Send(lane), host.Receive(&there), crowd.Send(there)); err != nil {
 			return err
 		}
 		var linked string
@@ -50,7 +60,11 @@ func serviceName(i int) string { return "service/" + strconv.Itoa(i) }
 func playHost(parent *pinned.Line) error {
 	debug.SetGCPercent(100)
 	return pinned.Unlocked(func() (err error) {
-		device, node, err := crowdNode(ripc.Config{})
+		var lane soft.Lanes
+		if err := parent.Receive(&lane); err != nil {
+			return err
+		}
+		device, node, err := crowdNode(lane, ripc.Config{})
 		if err != nil {
 			return err
 		}
@@ -90,12 +104,13 @@ func crowdAnswer(ctx context.Context, m *ripc.Message) error { return m.Answer(c
 func playCrowd(parent *pinned.Line) error {
 	debug.SetGCPercent(100)
 	return pinned.Unlocked(func() (err error) {
+		var lane soft.Lanes
 		var there hello
-		if err := parent.Receive(&there); err != nil {
+		if err := errors.Join(parent.Receive(&lane), parent.Receive(&there)); err != nil {
 			return err
 		}
 		for i := range crowdPeers {
-			device, node, err := crowdPeer(i, there)
+			device, node, err := crowdPeer(i, lane, there)
 			if err != nil {
 				return fmt.Errorf("peer %d: %w", i, err)
 			}
@@ -106,12 +121,12 @@ func playCrowd(parent *pinned.Line) error {
 	})
 }
 
-func crowdPeer(i int, there hello) (*verbs.Device, *ripc.Node, error) {
+func crowdPeer(i int, lane soft.Lanes, there hello) (*verbs.Device, *ripc.Node, error) {
 	table, err := static.New(map[string][]string{serviceName(i): there.Listen})
 	if err != nil {
 		return nil, nil, err
 	}
-	device, node, err := crowdNode(ripc.Config{Resolver: table})
+	device, node, err := crowdNode(lane, ripc.Config{Resolver: table})
 	if err != nil {
 		return nil, nil, err
 	}
@@ -123,8 +138,8 @@ func crowdPeer(i int, there hello) (*verbs.Device, *ripc.Node, error) {
 	return device, node, nil
 }
 
-func crowdNode(config ripc.Config) (*verbs.Device, *ripc.Node, error) {
-	device, err := openDevice(soft.SharedMemory)
+func crowdNode(lane soft.Lanes, config ripc.Config) (*verbs.Device, *ripc.Node, error) {
+	device, err := openDevice(lane)
 	if err != nil {
 		return nil, nil, err
 	}

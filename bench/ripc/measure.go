@@ -35,7 +35,7 @@ func steps(o options) []contest.Step {
 		all = append(all, c.Step(o.Pairs))
 	}
 	return append(all,
-		contest.Step{Name: "memory of services", Run: measureCrowd},
+		contest.Step{Name: "memory of services", Run: measureCrowds},
 		contest.Step{Name: "messages lost", Run: func() ([]contest.Result, error) { return measureLoss(o.Scale) }})
 }
 
