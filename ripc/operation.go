@@ -100,8 +100,10 @@ func (n *Node) perform(ctx context.Context, o *operation) error {
 func (o *operation) start() {
 	if o.link == nil {
 		o.office.begin(o)
-	} else if err := o.link.Send(&o.Outgoing); err != nil {
+	} else if err := o.link.Send(&o.Outgoing); errors.Is(err, link.ErrNotSent) {
 		o.finish(fmt.Errorf("%w: %w", ErrLost, err))
+	} else if err != nil {
+		o.finish(err)
 	}
 }
 

@@ -24,13 +24,10 @@ func (s *Service) Serve(ctx context.Context, parallel int, handle Handler) error
 	var all sync.WaitGroup
 	defer all.Wait()
 	free := make(chan struct{}, parallel)
-	for {
+	for ctx.Err() == nil {
 		m, err := s.Receive(ctx)
-		if ctx.Err() != nil {
-			if err == nil {
-				m.Release()
-			}
-			return nil
+		if err != nil && ctx.Err() != nil {
+			break
 		}
 		if err != nil {
 			return err
@@ -41,6 +38,7 @@ func (s *Service) Serve(ctx context.Context, parallel int, handle Handler) error
 			s.handleOne(ctx, m, handle)
 		})
 	}
+	return nil
 }
 
 // handleOne has one message handled.
@@ -53,6 +51,7 @@ func (s *Service) handleOne(ctx context.Context, m *Message, handle Handler) {
 	if !m.IsCall() || m.isAnswered {
 		return
 	}
+	ctx = context.WithoutCancel(ctx) // who waits is told also if it is Serve's end that was in the way
 	if err != nil {
 		err = m.Fail(ctx, err.Error())
 	} else {
