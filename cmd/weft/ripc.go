@@ -96,7 +96,7 @@ func (m *member) close() (failed error) {
 // noService says what can be done about a service that was not found.
 func noService(name string, err error) error {
 	if errors.Is(err, find.ErrNotFound) {
-		return fmt.Errorf("no such service: %q; 'weft services' lists those that are there", name)
+		return fmt.Errorf("no such service: %q; 'weft services' with the same flags lists those that are there", name)
 	}
 	return fmt.Errorf("service %q: %w", name, err)
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,7 +60,7 @@ func TestServicesCallEachOther(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil || !answer.Long || !bytes.Equal(answer.Answer, large) {
 		t.Errorf("%d bytes came back, long %t: %v", len(answer.Answer), answer.Long, err)
 	}
-	if status, _, errs := weft("serve-echo", "greeter", "--directory", directory); status != 1 || !strings.Contains(errs, "another process has the service") {
+	if status, _, errs := weft("serve-echo", "greeter", "--directory", directory); status != 1 || !strings.Contains(errs, "is taken") {
 		t.Errorf("a name that is taken: %d, %q", status, errs)
 	}
 	if err := echo.Process.Signal(syscall.SIGTERM); err != nil {
@@ -78,10 +80,51 @@ func TestServicesCallEachOther(t *testing.T) {
 
 func TestCallNeedsAName(t *testing.T) {
 	for _, name := range []string{"", strings.Repeat("a", 256), "a\nb"} {
-		if status, _, errs := weft("call", name, "--directory", t.TempDir()); status != 2 || !strings.Contains(errs, "not a service name") {
-			t.Errorf("%q: %d, %q", name, status, errs)
+		for _, command := range []string{"call", "serve-echo"} {
+			if status, _, errs := weft(command, name, "--directory", t.TempDir()); status != 2 || !strings.Contains(errs, "not a service name") {
+				t.Errorf("%s %q: %d, %q", command, name, status, errs)
+			}
 		}
 	}
+}
+
+func TestWhatServicesDoNotTake(t *testing.T) {
+	for _, args := range [][]string{{"serve-echo", "a", "a"}, {"services", "a"}, {"serve-echo"}, {"call", "a", "b"}} {
+		if status, _, errs := weft(append(args, "--directory", t.TempDir())...); status != 2 {
+			t.Errorf("%q: %d, %q", args, status, errs)
+		}
+	}
+}
+
+// Ctrl-C ends a call also while somebody types what it is to send.
+func TestACallThatReadsIsInterrupted(t *testing.T) {
+	in, typing := io.Pipe()
+	defer typing.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var stdout, stderr bytes.Buffer
+	root := newRoot(&stdout, &stderr)
+	root.SetIn(in)
+	root.SetArgs([]string{"call", "greeter", "--data", "-", "--directory", t.TempDir()})
+	ended := make(chan error, 1)
+	go func() { ended <- root.ExecuteContext(ctx) }()
+	if _, err := typing.Write([]byte("hel")); err != nil { // it reads
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// An answer of nothing is no answer's absence.
+func TestAnEmptyAnswerIsAString(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "services")
+	echo := startEcho(t, directory, "greeter")
+	if status, out, errs := weft("call", "greeter", "--json", "--directory", directory); status != 0 || !strings.Contains(out, `"answer":""`) {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+	_ = echo.Process.Signal(syscall.SIGINT)
+	_ = echo.Wait()
 }
 
 // A process that is killed does not keep its names.
