@@ -12,7 +12,8 @@ import (
 )
 
 // Handler takes a message, and answers it if it is a call. The message is released when it returns. An error goes to the caller,
-// as a *FailedError; a call that was not answered then is answered with nothing.
+// as a *FailedError; a call that was not answered then is answered with nothing. Its context is that of Serve: it knows nothing of
+// how long the caller waits.
 type Handler func(ctx context.Context, m *Message) error
 
 // Serve hands messages to a handler, so many at a time as it is told, until ctx ends or the service does. It returns when all

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/weft-fabric/weft/ripc/find"
 )
 
 type question struct{ Word string }
@@ -233,4 +235,30 @@ func TestAnAnswerThatIsTooLargeMayBeGivenOtherwise(t *testing.T) {
 	m.Release()
 	done.Wait()
 	check(t, s.Close())
+}
+
+// again is a directory that says when somebody asks it a second time.
+type again struct {
+	*directory
+	asked  atomic.Int64
+	second func()
+}
+
+func (a *again) Find(ctx context.Context, id ID) ([]find.Record, error) {
+	if a.asked.Add(1) == 2 {
+		a.second()
+	}
+	return a.directory.Find(ctx, id)
+}
+
+// Who does not wait for all tries hears why the last one failed, not only that the time is up.
+func TestWhoGivesUpHearsWhatWasInTheWay(t *testing.T) {
+	ctx, cancel := context.WithCancel(patient(t))
+	d := &again{directory: newDirectory(), second: cancel}
+	_, err := d.Claim(ctx, find.Record{Service: Name("gone"), Name: "gone", Node: Name("gone"), At: []string{"unix:@nobody"}})
+	check(t, err)
+	_, err = newNode(t, nil, Config{Resolver: d}).Call(ctx, Name("gone"))
+	if !errors.Is(err, context.Canceled) || errors.Is(err, ErrNoService) || !strings.Contains(err.Error(), "unix:@nobody") {
+		t.Error(err)
+	}
 }
