@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
@@ -12,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weft-fabric/weft/ripc"
 )
 
 // startEcho starts services in a process of their own, and returns when they are ready.
@@ -93,6 +96,14 @@ func TestWhatServicesDoNotTake(t *testing.T) {
 		if status, _, errs := weft(append(args, "--directory", t.TempDir())...); status != 2 {
 			t.Errorf("%q: %d, %q", args, status, errs)
 		}
+	}
+}
+
+// Who has called a service by its name is not told of it by its ID.
+func TestAServiceThatFailsIsNamed(t *testing.T) {
+	err := noService("kv/3", fmt.Errorf("call: %w", &ripc.FailedError{Service: ripc.Name("kv/3"), Text: "no such key"}))
+	if got, want := err.Error(), `service "kv/3" failed: no such key`; got != want {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 
