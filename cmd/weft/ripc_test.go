@@ -99,6 +99,15 @@ func TestWhatServicesDoNotTake(t *testing.T) {
 	}
 }
 
+// A variable that is not set must not make a process that trusts everybody, nor one that looks elsewhere.
+func TestEmptyFlagsOfServicesAreRefused(t *testing.T) {
+	for _, flag := range []string{"--directory", "--lan", "--lan-key", "--etcd", "--etcd-keys", "--listen", "--keys"} {
+		if status, _, errs := weft("services", flag, ""); status != 2 || !strings.Contains(errs, flag+" is empty") {
+			t.Errorf("%s: %d, %q", flag, status, errs)
+		}
+	}
+}
+
 // Who has called a service by its name is not told of it by its ID.
 func TestAServiceThatFailsIsNamed(t *testing.T) {
 	err := noService("kv/3", fmt.Errorf("call: %w", &ripc.FailedError{Service: ripc.Name("kv/3"), Text: "no such key"}))
