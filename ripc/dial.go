@@ -72,7 +72,7 @@ func (n *Node) runDial(at []string, node ID, p *peer) (err error) {
 			return err
 		}
 	}
-	return fmt.Errorf("no link to process %v: %w", node, err)
+	return fmt.Errorf("no link to process %x: %w", node[1:5], err)
 }
 
 // meets decides, on the loop, about a process that was dialled: another one than was meant may listen there by now. If only its

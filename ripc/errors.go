@@ -30,7 +30,7 @@ var (
 	// ErrClosed: the node or the service was closed.
 	ErrClosed = errors.New("closed")
 	// ErrArgument: something is missing, malformed or out of range.
-	ErrArgument = errors.New("bad argument")
+	ErrArgument = link.ErrArgument
 )
 
 // FailedError is what a service answers when it fails.

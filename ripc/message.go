@@ -2,6 +2,7 @@ package ripc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -105,7 +106,7 @@ func failure(m *wire.Message) error {
 	if m.Items.Len() > 0 {
 		text = m.Items.All()[0]
 	}
-	return &FailedError{Service: m.Head.From, Text: printable.Clean(string(text), 1024)}
+	return &FailedError{Service: m.Head.From, Text: printable.Clean(string(text), maxFailure)}
 }
 
 // pulling is a Pull, and whoever waits for it.
@@ -190,14 +191,19 @@ type Reply struct {
 	Expiry time.Duration   // how long it may; 0: a minute
 }
 
-// Answer answers a call with a short message.
+// Answer answers a call with a short message. If that can not be sent as it is, because it is too large for instance, the call
+// can still be answered otherwise.
 func (m *Message) Answer(ctx context.Context, items ...[]byte) error {
 	return m.AnswerWith(ctx, Reply{Items: items})
 }
 
-// Fail answers a call with an error: the caller gets a *FailedError with the text.
+// maxFailure is how many bytes of why a service failed its caller is told: an error may be as long as what it is about.
+const maxFailure = 1024
+
+// Fail answers a call with an error: the caller gets a *FailedError with the text, or the first KiB of it.
 func (m *Message) Fail(ctx context.Context, text string) error {
-	return m.answer(ctx, &Reply{Items: [][]byte{[]byte(text)}}, wire.Failed)
+	limit := min(maxFailure, m.node.shortLimit())
+	return m.answer(ctx, &Reply{Items: [][]byte{[]byte(text[:min(len(text), limit)])}}, wire.Failed)
 }
 
 // AnswerWith answers a call. It is the service's choice what to do with the caller's returns: to fill them, or to lend the answer,
@@ -209,6 +215,9 @@ func (m *Message) AnswerWith(ctx context.Context, r Reply) error {
 func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 	if !m.IsCall() || m.isAnswered || m.isReleased {
 		return fmt.Errorf("answer: %w", ErrAnswered)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("answer: %w", err)
 	}
 	o := m.node.newOperation(wire.Answer, m.service, &Request{To: m.From(), Items: r.Items, Lend: r.Lend, Expiry: r.Expiry})
 	o.Head.Code, o.Head.Number = code, m.head.Number
@@ -223,9 +232,15 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 		o.letGo()
 		return fmt.Errorf("answer: it fills %d of %d returns: %w", len(r.Fill), m.wire.Returns.Len(), ErrArgument)
 	}
-	m.isAnswered = true
 	o.link = m.delivery.link
-	return m.node.perform(ctx, o)
+	err := m.node.perform(ctx, o)
+	m.isAnswered = !isUnsent(err)
+	return err
+}
+
+// isUnsent reports whether an answer surely was not sent: then the caller still waits, and can be told so.
+func isUnsent(err error) bool {
+	return errors.Is(err, ErrTooLarge) || errors.Is(err, ErrArgument) || errors.Is(err, link.ErrNotSent)
 }
 
 // Release gives the message back, and with it a credit to its sender. What it lends is given back too. A second call does nothing.

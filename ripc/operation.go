@@ -37,6 +37,7 @@ type operation struct {
 	isIdempotent bool
 	mayDrop      bool
 	tries        int
+	lastTry      error // why that failed
 	isSent       bool
 	isBack       bool
 	sentErr      error      // why it was not delivered, while what it lends is not back
@@ -100,18 +101,24 @@ func (n *Node) perform(ctx context.Context, o *operation) error {
 func (o *operation) start() {
 	if o.link == nil {
 		o.office.begin(o)
-	} else if err := o.link.Send(&o.Outgoing); err != nil {
+	} else if err := o.link.Send(&o.Outgoing); errors.Is(err, link.ErrNotSent) {
 		o.finish(fmt.Errorf("%w: %w", ErrLost, err))
+	} else if err != nil {
+		o.finish(err)
 	}
 }
 
-// giveUp ends the waiting, unless it has come to an end meanwhile.
+// giveUp ends the waiting, unless it has come to an end meanwhile. Who was not patient enough for all tries hears why the last one
+// failed.
 func (o *operation) giveUp(why error) error {
 	err := why
 	_ = o.office.node.on(func() { // after Close there is nothing to end
 		if o.done.IsSet() {
 			err = o.err
 			return
+		}
+		if o.lastTry != nil {
+			err = fmt.Errorf("%w; the last of %d tries: %s", why, o.tries, o.lastTry.Error()) // not wrapped: the next one might have succeeded
 		}
 		o.abandon()
 	})
@@ -246,6 +253,7 @@ func (o *operation) tryAgain(why error) {
 		o.finish(why)
 		return
 	}
+	o.lastTry = why
 	n, wait := o.office.node, time.Duration(0)
 	if o.tries > 1 {
 		wait = min(time.Millisecond<<o.tries, 250*time.Millisecond)

@@ -12,7 +12,8 @@ import (
 )
 
 // Handler takes a message, and answers it if it is a call. The message is released when it returns. An error goes to the caller,
-// as a *FailedError; a call that was not answered then is answered with nothing.
+// as a *FailedError; a call that was not answered then is answered with nothing. Its context is that of Serve: it knows nothing of
+// how long the caller waits.
 type Handler func(ctx context.Context, m *Message) error
 
 // Serve hands messages to a handler, so many at a time as it is told, until ctx ends or the service does. It returns when all
@@ -24,13 +25,10 @@ func (s *Service) Serve(ctx context.Context, parallel int, handle Handler) error
 	var all sync.WaitGroup
 	defer all.Wait()
 	free := make(chan struct{}, parallel)
-	for {
+	for ctx.Err() == nil {
 		m, err := s.Receive(ctx)
-		if ctx.Err() != nil {
-			if err == nil {
-				m.Release()
-			}
-			return nil
+		if err != nil && ctx.Err() != nil {
+			break
 		}
 		if err != nil {
 			return err
@@ -41,6 +39,7 @@ func (s *Service) Serve(ctx context.Context, parallel int, handle Handler) error
 			s.handleOne(ctx, m, handle)
 		})
 	}
+	return nil
 }
 
 // handleOne has one message handled.
@@ -53,6 +52,7 @@ func (s *Service) handleOne(ctx context.Context, m *Message, handle Handler) {
 	if !m.IsCall() || m.isAnswered {
 		return
 	}
+	ctx = context.WithoutCancel(ctx) // who waits is told also if it is Serve's end that was in the way
 	if err != nil {
 		err = m.Fail(ctx, err.Error())
 	} else {

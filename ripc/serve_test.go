@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/weft-fabric/weft/ripc/find"
 )
 
 type question struct{ Word string }
@@ -166,4 +168,97 @@ func TestIdempotentMessagesAreSentAgain(t *testing.T) {
 	check(t, err)
 	m.Release()
 	check(t, second.Close())
+}
+
+// A handler whose answer cannot be sent has failed, and its caller hears so: nobody else would tell it.
+func TestACallerHearsOfAnAnswerThatCannotBeSent(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "service")
+	check(t, err)
+	wide, err := b.Alloc(100)
+	check(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	handlers := map[string]Handler{
+		"too large":    func(ctx context.Context, m *Message) error { return m.Answer(ctx, make([]byte, 1<<16)) },
+		"a long error": func(context.Context, *Message) error { return errors.New(strings.Repeat("long ", 1<<14)) },
+		"too wide a fill": func(ctx context.Context, m *Message) error {
+			return m.AnswerWith(ctx, Reply{Fill: map[int]*Buffer{0: wide}})
+		},
+		"no such return": func(ctx context.Context, m *Message) error {
+			return m.AnswerWith(ctx, Reply{Fill: map[int]*Buffer{1: wide}})
+		},
+		"Serve has ended": func(ctx context.Context, m *Message) error {
+			cancel()
+			return m.Answer(ctx)
+		},
+	}
+	var done sync.WaitGroup
+	done.Go(func() {
+		check(t, s.Serve(ctx, 1, func(ctx context.Context, m *Message) error { return handlers[string(m.Bytes())](ctx, m) }))
+	})
+	narrow, err := a.Alloc(10)
+	check(t, err)
+	for _, what := range []string{"too large", "a long error", "too wide a fill", "no such return", "Serve has ended"} {
+		_, err := a.Do(patient(t), Request{To: s.ID(), Items: [][]byte{[]byte(what)}, Return: []*Buffer{narrow}})
+		if !errors.Is(err, ErrFailed) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	done.Wait()
+	narrow.Release()
+	wide.Release()
+	check(t, s.Close())
+}
+
+// An answer that is too large can be given long instead.
+func TestAnAnswerThatIsTooLargeMayBeGivenOtherwise(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "service")
+	check(t, err)
+	var done sync.WaitGroup
+	done.Go(func() {
+		m, err := s.Receive(patient(t))
+		check(t, err)
+		defer m.Release()
+		if err := m.Answer(patient(t), make([]byte, 1<<16)); !errors.Is(err, ErrTooLarge) || errors.Is(err, ErrLost) {
+			t.Error(err)
+		}
+		check(t, m.Answer(patient(t), []byte("short")))
+	})
+	m, err := a.Call(patient(t), s.ID())
+	check(t, err)
+	if string(m.Bytes()) != "short" {
+		t.Errorf("%q", m.Bytes())
+	}
+	m.Release()
+	done.Wait()
+	check(t, s.Close())
+}
+
+// again is a directory that says when somebody asks it a second time.
+type again struct {
+	*directory
+	asked  atomic.Int64
+	second func()
+}
+
+func (a *again) Find(ctx context.Context, id ID) ([]find.Record, error) {
+	if a.asked.Add(1) == 2 {
+		a.second()
+	}
+	return a.directory.Find(ctx, id)
+}
+
+// Who does not wait for all tries hears why the last one failed, not only that the time is up.
+func TestWhoGivesUpHearsWhatWasInTheWay(t *testing.T) {
+	ctx, cancel := context.WithCancel(patient(t))
+	d := &again{directory: newDirectory(), second: cancel}
+	_, err := d.Claim(ctx, find.Record{Service: Name("gone"), Name: "gone", Node: Name("gone"), At: []string{"unix:@nobody"}})
+	check(t, err)
+	_, err = newNode(t, nil, Config{Resolver: d}).Call(ctx, Name("gone"))
+	if !errors.Is(err, context.Canceled) || errors.Is(err, ErrNoService) || !strings.Contains(err.Error(), "unix:@nobody") {
+		t.Error(err)
+	}
 }

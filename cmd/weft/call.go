@@ -63,13 +63,13 @@ type callReport struct {
 }
 
 func (o *callOptions) run(ctx context.Context, name string, in io.Reader, out io.Writer) (err error) {
-	if name == "" || printable.Check("name", name, wire.MaxName) != nil {
-		return usageError{fmt.Errorf("%q is %w", printable.Clean(name, 2*wire.MaxName), wire.ErrName)}
+	if err := checkName(name); err != nil {
+		return usageError{err}
 	}
 	if o.timeout <= 0 {
 		return usageError{fmt.Errorf("--timeout %v: it must be positive", o.timeout)}
 	}
-	data, err := o.read(in)
+	data, err := o.read(ctx, in)
 	if err != nil {
 		return err
 	}
@@ -97,19 +97,47 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
+// checkName says what is wrong with the name of a service.
+func checkName(name string) error {
+	if name == "" || printable.Check("name", name, wire.MaxName) != nil {
+		return fmt.Errorf("%q is %w", printable.Clean(name, 2*wire.MaxName), wire.ErrName)
+	}
+	return nil
+}
+
 // read returns what is to be sent.
-func (o *callOptions) read(in io.Reader) ([]byte, error) {
+func (o *callOptions) read(ctx context.Context, in io.Reader) ([]byte, error) {
 	if o.data != "-" {
 		return []byte(o.data), nil
 	}
-	data, err := io.ReadAll(io.LimitReader(in, maxCall+1))
+	data, err := readUntil(ctx, io.LimitReader(in, maxCall+1))
 	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
 	case err != nil:
 		return nil, fmt.Errorf("read standard input: %w", err)
 	case len(data) > maxCall:
 		return nil, fmt.Errorf("standard input has more than %v: send it in parts, or lend it by the library", units.Size(maxCall))
 	}
 	return data, nil
+}
+
+// readUntil reads all that there is, until ctx ends: somebody who types must not have to end that first. Nothing else ends the read of
+// a terminal or a pipe, so it is left behind then, and ends with the process.
+func readUntil(ctx context.Context, in io.Reader) (data []byte, err error) {
+	done := make(chan struct{})
+	var all []byte
+	var failed error
+	go func() {
+		defer close(done)
+		all, failed = io.ReadAll(in)
+	}()
+	select {
+	case <-done:
+		return all, failed
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (r *callReport) print(out io.Writer, asJSON bool) error {
@@ -131,7 +159,7 @@ type whole struct{}
 
 func (whole) Append(b []byte, value any) ([]byte, error) { return append(b, value.([]byte)...), nil }
 func (whole) Decode(b []byte, into any) error {
-	*into.(*[]byte) = append([]byte(nil), b...)
+	*into.(*[]byte) = append([]byte{}, b...) // never nil, which would be null as JSON
 	return nil
 }
 

@@ -30,9 +30,12 @@ type place struct {
 	listen    string   // where others reach this process; empty: on the network of lan, or on this host alone
 	keys      []string // files that say who this process is
 	plain     bool     // anybody who reaches it may take part
+
+	given *pflag.FlagSet // what the command line says
 }
 
 func (p *place) flags(f *pflag.FlagSet) {
+	p.given = f
 	f.StringVar(&p.directory, "directory", "", "`DIR` in which the services of this host meet (one of this user's)")
 	f.StringVar(&p.lan, "lan", "", "find services on the network of `INTERFACE`; without --keys everybody there is trusted")
 	f.StringVar(&p.lanKey, "lan-key", "", "`FILE` with a secret that all on that network have")
@@ -43,8 +46,22 @@ func (p *place) flags(f *pflag.FlagSet) {
 	f.BoolVar(&p.plain, "plain", false, "allow other hosts, without encryption")
 }
 
-// check finds flags that do not go together.
+// checkEmpty finds flags that were given without a value, by a variable that is not set for instance: who says --keys "" must not get
+// a process that trusts everybody.
+func (p *place) checkEmpty() error {
+	for _, name := range []string{"directory", "lan", "lan-key", "etcd", "etcd-keys", "listen", "keys"} {
+		if f := p.given.Lookup(name); f.Changed && (f.Value.String() == "" || f.Value.String() == "[]") {
+			return fmt.Errorf("--%s is empty", name)
+		}
+	}
+	return nil
+}
+
+// check finds flags that are empty, or do not go together.
 func (p *place) check() error {
+	if err := p.checkEmpty(); err != nil {
+		return err
+	}
 	found := 0
 	for _, set := range []bool{p.directory != "", p.lan != "", len(p.etcd) > 0} {
 		if set {

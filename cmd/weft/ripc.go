@@ -93,10 +93,14 @@ func (m *member) close() (failed error) {
 	return failed
 }
 
-// noService says what can be done about a service that was not found.
+// noService says what can be done about a service that was not found, and what one has said that failed.
 func noService(name string, err error) error {
+	var failed *ripc.FailedError
+	if errors.As(err, &failed) { // it knows the service by its ID only
+		return fmt.Errorf("service %q failed: %s", name, failed.Text)
+	}
 	if errors.Is(err, find.ErrNotFound) {
-		return fmt.Errorf("no such service: %q; 'weft services' lists those that are there", name)
+		return fmt.Errorf("no such service: %q; 'weft services' with the same flags lists those that are there", name)
 	}
 	return fmt.Errorf("service %q: %w", name, err)
 }

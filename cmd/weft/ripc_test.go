@@ -4,12 +4,17 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/weft-fabric/weft/ripc"
 )
 
 // startEcho starts services in a process of their own, and returns when they are ready.
@@ -58,7 +63,7 @@ func TestServicesCallEachOther(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil || !answer.Long || !bytes.Equal(answer.Answer, large) {
 		t.Errorf("%d bytes came back, long %t: %v", len(answer.Answer), answer.Long, err)
 	}
-	if status, _, errs := weft("serve-echo", "greeter", "--directory", directory); status != 1 || !strings.Contains(errs, "another process has the service") {
+	if status, _, errs := weft("serve-echo", "greeter", "--directory", directory); status != 1 || !strings.Contains(errs, "is taken") {
 		t.Errorf("a name that is taken: %d, %q", status, errs)
 	}
 	if err := echo.Process.Signal(syscall.SIGTERM); err != nil {
@@ -78,10 +83,68 @@ func TestServicesCallEachOther(t *testing.T) {
 
 func TestCallNeedsAName(t *testing.T) {
 	for _, name := range []string{"", strings.Repeat("a", 256), "a\nb"} {
-		if status, _, errs := weft("call", name, "--directory", t.TempDir()); status != 2 || !strings.Contains(errs, "not a service name") {
-			t.Errorf("%q: %d, %q", name, status, errs)
+		for _, command := range []string{"call", "serve-echo"} {
+			if status, _, errs := weft(command, name, "--directory", t.TempDir()); status != 2 || !strings.Contains(errs, "not a service name") {
+				t.Errorf("%s %q: %d, %q", command, name, status, errs)
+			}
 		}
 	}
+}
+
+func TestWhatServicesDoNotTake(t *testing.T) {
+	for _, args := range [][]string{{"serve-echo", "a", "a"}, {"services", "a"}, {"serve-echo"}, {"call", "a", "b"}} {
+		if status, _, errs := weft(append(args, "--directory", t.TempDir())...); status != 2 {
+			t.Errorf("%q: %d, %q", args, status, errs)
+		}
+	}
+}
+
+// A variable that is not set must not make a process that trusts everybody, nor one that looks elsewhere.
+func TestEmptyFlagsOfServicesAreRefused(t *testing.T) {
+	for _, flag := range []string{"--directory", "--lan", "--lan-key", "--etcd", "--etcd-keys", "--listen", "--keys"} {
+		if status, _, errs := weft("services", flag, ""); status != 2 || !strings.Contains(errs, flag+" is empty") {
+			t.Errorf("%s: %d, %q", flag, status, errs)
+		}
+	}
+}
+
+// Who has called a service by its name is not told of it by its ID.
+func TestAServiceThatFailsIsNamed(t *testing.T) {
+	err := noService("kv/3", fmt.Errorf("call: %w", &ripc.FailedError{Service: ripc.Name("kv/3"), Text: "no such key"}))
+	if got, want := err.Error(), `service "kv/3" failed: no such key`; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Ctrl-C ends a call also while somebody types what it is to send.
+func TestACallThatReadsIsInterrupted(t *testing.T) {
+	in, typing := io.Pipe()
+	defer typing.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	var stdout, stderr bytes.Buffer
+	root := newRoot(&stdout, &stderr)
+	root.SetIn(in)
+	root.SetArgs([]string{"call", "greeter", "--data", "-", "--directory", t.TempDir()})
+	ended := make(chan error, 1)
+	go func() { ended <- root.ExecuteContext(ctx) }()
+	if _, err := typing.Write([]byte("hel")); err != nil { // it reads
+		t.Fatal(err)
+	}
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
+
+// An answer of nothing is no answer's absence.
+func TestAnEmptyAnswerIsAString(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "services")
+	echo := startEcho(t, directory, "greeter")
+	if status, out, errs := weft("call", "greeter", "--json", "--directory", directory); status != 0 || !strings.Contains(out, `"answer":""`) {
+		t.Errorf("%d, %q, %q", status, out, errs)
+	}
+	_ = echo.Process.Signal(syscall.SIGINT)
+	_ = echo.Wait()
 }
 
 // A process that is killed does not keep its names.

@@ -50,6 +50,9 @@ type echoEvent struct {
 }
 
 func (o *echoOptions) run(ctx context.Context, names []string, out io.Writer) (err error) {
+	if err := checkNames(names); err != nil {
+		return usageError{err}
+	}
 	m, err := o.place.open(ctx)
 	if err != nil {
 		return err
@@ -70,6 +73,21 @@ func (o *echoOptions) run(ctx context.Context, names []string, out io.Writer) (e
 	ending, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return errors.Join(err, m.Shutdown(ending), ctx.Err())
+}
+
+// checkNames says what is wrong with the names of services that one process is to have.
+func checkNames(names []string) error {
+	seen := map[string]bool{}
+	for _, name := range names {
+		if err := checkName(name); err != nil {
+			return err
+		}
+		if seen[name] {
+			return fmt.Errorf("%q is given twice", name)
+		}
+		seen[name] = true
+	}
+	return nil
 }
 
 // tell prints what has happened.

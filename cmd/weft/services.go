@@ -27,7 +27,7 @@ func newServices() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "services",
 		Short: "List the services that can be called, and where they are",
-		Args:  cobra.NoArgs,
+		Args:  noMore,
 		RunE:  func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	o.place.flags(cmd.Flags())
@@ -62,7 +62,7 @@ func (o *servicesOptions) run(ctx context.Context, out io.Writer) (err error) {
 	reports := []serviceReport{}
 	for _, r := range records {
 		reports = append(reports, serviceReport{Name: r.Name, ID: fmt.Sprintf("%x", r.Service[:]), Kind: r.Service.Kind().String(), Epoch: r.Epoch,
-			Process: fmt.Sprintf("%x", r.Node[1:5]), At: r.At})
+			Process: r.Process(), At: r.At})
 	}
 	if o.asJSON {
 		return json.NewEncoder(out).Encode(struct {

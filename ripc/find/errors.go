@@ -3,6 +3,7 @@ package find
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // What can go wrong. Errors of this package and of resolvers wrap one of these, or what the system or a context says.
@@ -10,7 +11,7 @@ var (
 	// ErrNotFound: nobody has the service, as far as could be learned.
 	ErrNotFound = errors.New("no such service is known")
 	// ErrTaken: another process has the service. The error is a *TakenError.
-	ErrTaken = errors.New("another process has the service")
+	ErrTaken = errors.New("the name is taken")
 	// ErrSuperseded: the claim ended, because another process has the service now. The error is a *SupersededError.
 	ErrSuperseded = errors.New("another process has taken the service over")
 	// ErrWithdrawn: the claim ended by Withdraw.
@@ -29,8 +30,8 @@ type TakenError struct {
 }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("claim %s: %v: process %v at %v, epoch %d; stop it first, or take another name", e.By.Title(), ErrTaken,
-		e.By.Node, e.By.At, e.By.Epoch)
+	return fmt.Sprintf("claim %s: %v: process %s at %s has it; stop it first, or take another name", e.By.Title(), ErrTaken,
+		e.By.Process(), strings.Join(e.By.At, " "))
 }
 
 // Is makes it an ErrTaken.
@@ -42,7 +43,7 @@ type SupersededError struct {
 }
 
 func (e *SupersededError) Error() string {
-	return fmt.Sprintf("%s: %v: process %v at %v, epoch %d", e.By.Title(), ErrSuperseded, e.By.Node, e.By.At, e.By.Epoch)
+	return fmt.Sprintf("%s: %v: process %s at %s, epoch %d", e.By.Title(), ErrSuperseded, e.By.Process(), strings.Join(e.By.At, " "), e.By.Epoch)
 }
 
 // Is makes it an ErrSuperseded.

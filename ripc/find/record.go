@@ -128,6 +128,9 @@ func (r *Record) Title() string {
 	return fmt.Sprintf("%q", r.Name)
 }
 
+// Process is how people tell the process that has the service from others.
+func (r *Record) Process() string { return fmt.Sprintf("%x", r.Node[1:5]) }
+
 func (r Record) String() string {
 	return fmt.Sprintf("%s at %v, epoch %d, process %v", r.Title(), r.At, r.Epoch, r.Node)
 }
