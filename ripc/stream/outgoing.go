@@ -67,6 +67,7 @@ func (o *outgoing) setDeadline(at time.Time, alarm func()) {
 func (o *outgoing) look(alarm func()) {
 	if o.deadline.look(alarm) {
 		o.finish(os.ErrDeadlineExceeded)
+		o.conn.tell()
 	}
 }
 
@@ -174,6 +175,7 @@ func (o *outgoing) finish(err error) {
 		if o.conn.line.Cancel(&f.Outgoing) {
 			o.sent -= uint64(n)
 			o.result.n -= n
+			o.conn.in.isUnsaid = true
 			o.putBack(f)
 		}
 	}
