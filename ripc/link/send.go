@@ -92,6 +92,10 @@ func (l *Link) pump() {
 // its owner is told, who may want to send something else.
 func (l *Link) transmit(queue *fifo.Queue[*Outgoing]) bool {
 	o := queue.Front()
+	if o.Until > 0 && l.hub.config.Loop.Now() >= o.Until {
+		o.Until = 0
+		o.Owner.(LateOwner).Late(o)
+	}
 	if l.pair.Room() < o.requests() || o.needsCredit() && !l.maySend() {
 		return false
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/ripc"
 )
 
@@ -28,6 +29,46 @@ func starve(t *testing.T, from, to *ripc.Node) (relieve func()) {
 			m.Release()
 		}
 	}
+}
+
+// A piece that had to wait for longer than its ground is there is not written to it: that would break the link.
+func TestAPieceThatIsLateIsLent(t *testing.T) {
+	dir := t.TempDir()
+	server, client := newNode(t, dir), newNode(t, dir)
+	there, here := connect(t, listen(t, server), client)
+	carry(t, there, here, random(bulkMost))
+	awaitGround(t, there)
+	filled := counts(t, client).Filled
+	relieve := starve(t, client, server)
+	until := clock.Real.Now().Add(time.Second)
+	check(t, there.line.Do(func() { there.out.ground.until = until }))
+	late := random(2 * bulkMost)
+	_, err := there.Write(late)
+	check(t, err)
+	check(t, there.line.Do(func() {
+		if there.out.landed != 2 {
+			t.Errorf("%d pieces were to be written to the ground", there.out.landed)
+		}
+	}))
+	for clock.Real.Now() < until {
+		time.Sleep(10 * time.Millisecond)
+	}
+	relieve()
+	_, err = io.ReadFull(here, late)
+	check(t, err)
+	if string(late) != string(random(2*bulkMost)) {
+		t.Error("other bytes have come")
+	}
+	if n := counts(t, client).Filled - filled; n != 0 {
+		t.Errorf("%d bytes were written", n)
+	}
+	check(t, there.line.Do(func() {
+		if g := there.out.ground; there.out.landed != 0 || !g.ledger.used.Empty() || g.ledger.busy != [berths]bool{} {
+			t.Errorf("%d pieces have landed, %+v", there.out.landed, g.ledger)
+		}
+		there.out.ground.until = until.Add(time.Hour)
+	}))
+	carry(t, there, here, random(2*window))
 }
 
 // What a frame says of the window is not forgotten when the frame is taken back: both ends would wait for ever.
