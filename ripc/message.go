@@ -223,6 +223,10 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 		o.letGo()
 		return fmt.Errorf("answer: it fills %d of %d returns: %w", len(r.Fill), m.wire.Returns.Len(), ErrArgument)
 	}
+	if len(o.Fills) > 0 && clock.Real.Now() >= m.until { // what is written to memory that was taken back breaks the link
+		o.letGo()
+		return fmt.Errorf("answer: the returns were lent until now: %w", link.ErrExpired)
+	}
 	m.isAnswered = true
 	o.link = m.delivery.link
 	return m.node.perform(ctx, o)
