@@ -3,6 +3,7 @@ package ripc
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 	"time"
 )
@@ -59,4 +60,28 @@ func TestReturnsAreNotFilledTooLate(t *testing.T) {
 	m, err := a.Do(patient(t), Request{To: s.ID(), Return: []*Buffer{filled(t, a, 1000, "?")}, Expiry: time.Millisecond})
 	check(t, err)
 	m.Release()
+}
+
+// What a message lends has its time from when it came, however long the service lets it wait: one who pulls what was taken back breaks
+// the link.
+func TestTheTimeOfALoanBeginsWhenItComes(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "slow")
+	check(t, err)
+	t.Cleanup(func() { check(t, s.Close()) })
+	var all sync.WaitGroup
+	defer all.Wait()
+	all.Go(func() {
+		err := a.Post(patient(t), Request{To: s.ID(), Lend: []*Buffer{filled(t, a, 1000, "x")}, Expiry: time.Millisecond})
+		check(t, err)
+	})
+	until(t, b, "it has come", func() bool { return !s.arrived.Empty() })
+	time.Sleep(2 * time.Millisecond)
+	m, err := s.Receive(patient(t))
+	check(t, err)
+	defer m.Release()
+	if err := m.PullInto(patient(t), filled(t, b, 1000, "?")); !errors.Is(err, ErrExpired) {
+		t.Errorf("pulled too late: %v", err)
+	}
 }

@@ -36,7 +36,7 @@ func (n *Node) newMessage(s *Service, d delivery) (*Message, error) {
 		return nil, fmt.Errorf("receive: %w", err)
 	}
 	m.head = m.wire.Head
-	m.until = clock.Real.Now().Add(time.Duration(m.head.Expiry) * time.Millisecond)
+	m.until = d.at.Add(time.Duration(m.head.Expiry) * time.Millisecond)
 	return m, nil
 }
 
