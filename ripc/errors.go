@@ -17,7 +17,7 @@ var (
 	ErrLost = link.ErrLost
 	// ErrTooLarge: it does not fit into a short message. Lend it instead.
 	ErrTooLarge = link.ErrTooLarge
-	// ErrExpired: the peer did not give back in time what it was lent.
+	// ErrExpired: the peer did not give back in time what it was lent, or this end wanted to use it too late.
 	ErrExpired = link.ErrExpired
 	// ErrRefused: the service, or the process that it is in, did not take the message. The error says why.
 	ErrRefused = errors.New("refused")

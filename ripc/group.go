@@ -78,7 +78,7 @@ func (f *office) deliverToGroup(l *link.Link, m *wire.Message, s *link.Slot) {
 	}
 	left := len(members)
 	for _, member := range members {
-		member.take(delivery{slot: s, link: l, left: &left})
+		member.take(delivery{slot: s, link: l, at: f.node.loop.Now(), left: &left})
 	}
 }
 

@@ -254,7 +254,7 @@ func (l *Line) Pull(p *link.Pull) error {
 // it by now: if it does, the link breaks.
 func (l *Line) TakeBack(o *link.Outgoing) {
 	if l.link != nil {
-		l.link.Abandon(o)
+		l.link.TakeBack(o)
 	}
 }
 

@@ -37,7 +37,7 @@ func (n *Node) newMessage(s *Service, d delivery) (*Message, error) {
 		return nil, fmt.Errorf("receive: %w", err)
 	}
 	m.head = m.wire.Head
-	m.until = clock.Real.Now().Add(time.Duration(m.head.Expiry) * time.Millisecond)
+	m.until = d.at.Add(time.Duration(m.head.Expiry) * time.Millisecond)
 	return m, nil
 }
 
@@ -231,6 +231,10 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 	if len(o.Fills) != len(r.Fill) {
 		o.letGo()
 		return fmt.Errorf("answer: it fills %d of %d returns: %w", len(r.Fill), m.wire.Returns.Len(), ErrArgument)
+	}
+	if len(o.Fills) > 0 && clock.Real.Now() >= m.until { // what is written to memory that was taken back breaks the link
+		o.letGo()
+		return fmt.Errorf("answer: the returns were lent until now: %w", link.ErrExpired)
 	}
 	o.link = m.delivery.link
 	err := m.node.perform(ctx, o)

@@ -75,7 +75,7 @@ func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 		s.Release()
 		return
 	}
-	service.take(delivery{slot: s, link: l})
+	service.take(delivery{slot: s, link: l, at: f.node.loop.Now()})
 }
 
 // refuse tells the sender of a message that it was not delivered.

@@ -12,7 +12,8 @@ import (
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
-// Request is a message in full.
+// Request is a message in full. What it lends is the service's to use until it has answered, has released the message, or its time is over:
+// also if the caller's context has ended before. Buffers that were lent then should be released, not used again.
 type Request struct {
 	To         ID
 	Items      [][]byte      // short: they travel in the message

@@ -65,6 +65,8 @@ type pool struct {
 	domain *verbs.Domain
 	blocks atomic.Pointer[[]block] // in the order of their addresses
 
+	pinned sync.RWMutex // held by those who touch memory that Close must not free meanwhile
+
 	mu     sync.Mutex
 	spare  [largestClass + 1][]*Buffer
 	bytes  int // of those that have memory of their own
@@ -191,8 +193,22 @@ func (p *pool) inUse() int {
 	return p.used
 }
 
-// close frees all memory, also of buffers that were never released.
+// pin keeps the memory of all buffers where it is until unpin, and reports whether it is still there.
+func (p *pool) pin() bool {
+	p.pinned.RLock()
+	if p.closed {
+		p.pinned.RUnlock()
+		return false
+	}
+	return true
+}
+
+func (p *pool) unpin() { p.pinned.RUnlock() }
+
+// close frees all memory, also of buffers that were never released. It waits for those who have pinned it.
 func (p *pool) close() (failed error) {
+	p.pinned.Lock()
+	defer p.pinned.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true

@@ -41,7 +41,8 @@ type Service struct {
 type delivery struct {
 	slot *link.Slot
 	link *link.Link
-	left *int // how many have not released it; nil: it is for one alone
+	at   clock.Time // when it came: what it lends has a time of its own, whenever it is received
+	left *int       // how many have not released it; nil: it is for one alone
 }
 
 // release gives it back, if nobody else has it.
@@ -367,7 +368,7 @@ func (n *Node) call(ctx context.Context, from *Service, r *Request) (*Message, e
 	if err := n.perform(ctx, o); err != nil {
 		return nil, err
 	}
-	m, err := n.newMessage(from, delivery{slot: o.slot, link: o.link})
+	m, err := n.newMessage(from, delivery{slot: o.slot, link: o.link, at: clock.Real.Now()})
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package link
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/weft-fabric/weft/ripc/wire"
@@ -28,5 +29,25 @@ func TestWhatCameBeforeTheEndIsHeard(t *testing.T) {
 		if late.sent != 1 || late.sentErr == nil {
 			t.Errorf("what was sent to nobody: told %d times, %v", late.sent, late.sentErr)
 		}
+	})
+}
+
+// A link that ends while it fails leaves a timer behind, which is not for the next one whose queue pair has the number.
+func TestAFailureIsNotThatOfTheNextLink(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{}), w.newProcess(Config{})
+		there, _ := w.join(a, b)
+		there.fail(errors.New("cannot send"))
+		there.Close()
+		next, err := a.hub.NewLink()
+		check(t, err)
+		delete(a.hub.links, next.pair.Number())
+		a.hub.links[there.pair.Number()] = next // as if the device had given it out again
+		w.while(4 * failDelay)
+		if next.HasEnded() {
+			t.Error("it has ended")
+		}
+		delete(a.hub.links, there.pair.Number())
+		a.hub.links[next.pair.Number()] = next
 	})
 }

@@ -159,8 +159,12 @@ func (l *Link) failIn() { l.hub.port.After(failDelay, tagFailed<<kindShift|uint6
 // failDelay is how long nothing must have come.
 const failDelay = time.Millisecond
 
-// stepFailed ends the link, unless something has come meanwhile.
+// stepFailed ends the link, unless something has come meanwhile. The timer may be that of a link that has ended otherwise, whose queue
+// pair's number is in use again.
 func (l *Link) stepFailed() {
+	if l.state != failing {
+		return
+	}
 	if l.lastSeen != l.arrivals {
 		l.lastSeen = l.arrivals
 		l.failIn()

@@ -33,6 +33,7 @@ type Outgoing struct {
 	Loans   []Piece       // what the peer may read; in registered memory
 	Returns []Piece       // what the peer may write its answer to; of a Call, or of a Send on a line, in registered memory
 	Fills   []Fill        // of an Answer, or of a Send on a line
+	Until   clock.Time    // of Fills: when the peer may take its returns back; one that waits until then is told so, and is a LateOwner's. 0: never
 	Expiry  time.Duration // how long the peer may use what is lent; 0: DefaultExpiry
 	Credit  bool          // a Refusal of a Send: nobody has kept a receive for it
 	Confirm bool          // of a Send: Sent is told when the peer has handed it to the service, or has refused it
@@ -61,6 +62,13 @@ type Owner interface {
 	Returned(o *Outgoing, err error)
 }
 
+// LateOwner is the Owner of a message with Fills that has to be sent before a time.
+type LateOwner interface {
+	Owner
+	// Late: the message has waited for too long, and its turn has come. It is sent as the owner leaves it: without Fills.
+	Late(o *Outgoing)
+}
+
 // DefaultExpiry is how long a peer may use what a message lends.
 const DefaultExpiry = time.Minute
 
@@ -69,7 +77,7 @@ func grace(expiry time.Duration) time.Duration { return max(time.Second, expiry/
 
 // Reset makes o ready to be sent once more, elsewhere. Nothing of it may be under way.
 func (o *Outgoing) Reset() {
-	*o = Outgoing{Head: o.Head, Items: o.Items, Loans: o.Loans, Returns: o.Returns, Fills: o.Fills, Expiry: o.Expiry, Credit: o.Credit,
+	*o = Outgoing{Head: o.Head, Items: o.Items, Loans: o.Loans, Returns: o.Returns, Fills: o.Fills, Until: o.Until, Expiry: o.Expiry, Credit: o.Credit,
 		Confirm: o.Confirm, Owner: o.Owner, loans: lending{windows: o.loans.windows[:0]}, returns: lending{windows: o.returns.windows[:0]}}
 }
 

@@ -59,9 +59,12 @@ func (l *Link) Cancel(o *Outgoing) bool {
 	return l.waiting.Remove(fits) || l.urgent.Remove(fits)
 }
 
-// Abandon says that the owner of a message does not want its answer any more. What it lends is taken back.
-func (l *Link) Abandon(o *Outgoing) {
-	o.abandoned = true
+// Abandon says that the owner of a message does not want its answer any more. What it lends stays until the peer is done with it, or its
+// time is over: a peer that uses what was taken back breaks the link, and cannot know that nobody waits.
+func (l *Link) Abandon(o *Outgoing) { o.abandoned = true }
+
+// TakeBack takes back what a message lends, which the peer must not use any more.
+func (l *Link) TakeBack(o *Outgoing) {
 	if l.state != ended {
 		l.takeBack(&o.loans, o)
 		l.takeBack(&o.returns, o)
@@ -92,6 +95,10 @@ func (l *Link) pump() {
 // its owner is told, who may want to send something else.
 func (l *Link) transmit(queue *fifo.Queue[*Outgoing]) bool {
 	o := queue.Front()
+	if o.Until > 0 && l.hub.config.Loop.Now() >= o.Until {
+		o.Until = 0
+		o.Owner.(LateOwner).Late(o)
+	}
 	if l.pair.Room() < o.requests() || o.needsCredit() && !l.maySend() {
 		return false
 	}

@@ -1,6 +1,7 @@
 package stream
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
@@ -10,6 +11,9 @@ import (
 
 // fetch takes in bulk: it is read from the peer's memory at once, so that the peer has it back, into a buffer of this node's.
 func (c *Conn) fetch(m *wire.Message, loan wire.Span) error {
+	if loan.Length < bulkLeast { // a buffer for each would be many times of what the window allows
+		return fmt.Errorf("%d bytes are lent, at least %d", loan.Length, bulkLeast)
+	}
 	if err := c.in.count(loan.Length); err != nil {
 		return err
 	}

@@ -44,10 +44,12 @@ type arrival struct {
 var errMalformed = errors.New("malformed frame")
 
 func putHead(b *[headSize]byte, k kind, allowed, read uint64) {
-	b[0] = byte(k)
+	putKind(b, k)
 	binary.BigEndian.PutUint64(b[1:], allowed)
 	binary.BigEndian.PutUint64(b[9:], read)
 }
+
+func putKind(b *[headSize]byte, k kind) { b[0] = byte(k) }
 
 // shape is what a message is made of.
 type shape struct{ items, loans, returns, fills int }

@@ -54,6 +54,13 @@ func (l *ledger) read(from, to uint64) {
 	}
 }
 
+// undo takes back that a berth is used.
+func (l *ledger) undo(berth int) {
+	if l.used.Remove(func(other int) bool { return other == berth }) {
+		l.busy[berth] = false
+	}
+}
+
 // free returns a berth that is free: the first, so that the same memory is used again while caches have it.
 func (l *ledger) free() (berth int, ok bool) {
 	berth = slices.Index(l.busy[:], false)

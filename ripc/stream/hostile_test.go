@@ -130,6 +130,7 @@ func TestWhoSaysWhatCannotBeLosesTheConnection(t *testing.T) {
 			s.say(t, head(data, window), []byte("x"))
 		},
 		"more lent than allowed": func(s *stranger) { s.lend(t, window+1) },
+		"a loan that is small":   func(s *stranger) { s.lend(t, bulkLeast-1) },
 		"bytes and a loan":       func(s *stranger) { s.lend(t, 1, []byte("x")) },
 		"more read than written": func(s *stranger) { s.say(t, headRead(grant, window, 1)) },
 		"too few berths":         func(s *stranger) { s.offer(t, berths-1, bulkMost) },

@@ -24,6 +24,7 @@ type incoming struct {
 	landed   uint64               // pieces that it has written, since the connection was made
 	landRead atomic.Uint64        // of those, the ones that readers are done with
 	toldRead atomic.Uint64        // and how many of these the peer was told; written by the loop
+	isUnsaid bool                 // the peer does not hear what was told last: the frame was taken back
 	isEnded  bool                 // the peer has said that there are no more
 
 	into     []byte // what a Read waits with; nil: nobody waits
@@ -147,7 +148,7 @@ func (in *incoming) allowed() uint64 { return in.read + window }
 
 // tell is what the next frame says of that, and of pieces that were read.
 func (in *incoming) tell() (allowed, read uint64) {
-	in.told = in.allowed()
+	in.told, in.isUnsaid = in.allowed(), false
 	read = in.landRead.Load()
 	if in.landing != nil {
 		in.landing.ledger.read(in.toldRead.Load(), read)
@@ -158,7 +159,7 @@ func (in *incoming) tell() (allowed, read uint64) {
 
 // mustTell reports whether the peer should hear it at once: it might be waiting before long.
 func (in *incoming) mustTell() bool {
-	return !in.isEnded && (in.allowed()-in.told >= window/4 || in.hasBerths())
+	return !in.isEnded && (in.isUnsaid || in.allowed()-in.told >= window/4 || in.hasBerths())
 }
 
 // hasBerths reports whether the peer should hear that berths are free. Any goroutine may ask.

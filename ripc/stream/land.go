@@ -9,7 +9,7 @@ import (
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
-// foreign is a ground of the peer's, that this end may write to. The zero value is none.
+// foreign is a ground of the peer's, that this end may write to.
 type foreign struct {
 	spans  [berths]wire.Span
 	until  clock.Time
@@ -24,14 +24,14 @@ func (o *outgoing) takeGround(spans []wire.Span, expiry uint32) error {
 			return fmt.Errorf("a berth of %d bytes, a piece may have %d", s.Length, bulkMost)
 		}
 	}
-	o.ground = foreign{spans: [berths]wire.Span(spans), ledger: ledger{base: o.landed},
+	o.ground = &foreign{spans: [berths]wire.Span(spans), ledger: ledger{base: o.landed},
 		until: clock.Real.Now().Add(time.Duration(expiry) * time.Millisecond / 2)}
 	return nil
 }
 
 // berth returns one where the next piece may be written, if there is any.
 func (o *outgoing) berth() (berth int, ok bool) {
-	if g := &o.ground; g.until > 0 && clock.Real.Now() < g.until {
+	if g := o.ground; g != nil && clock.Real.Now() < g.until {
 		return g.ledger.free()
 	}
 	return 0, false
@@ -39,9 +39,23 @@ func (o *outgoing) berth() (berth int, ok bool) {
 
 // land has a loan written to the peer's memory, instead of being read from this end's. Nobody returns it: it is back when it was sent.
 func (l *loan) land(berth int) {
-	g := &l.out.ground
+	g := l.out.ground
 	l.fill[0] = link.Fill{Return: berth, Into: g.spans[berth], Piece: l.pieces[1]}
-	l.Fills, l.isBack = l.fill[:], true
+	l.Fills, l.Until, l.ground, l.isBack = l.fill[:], g.until, g, true
 	g.ledger.use(berth)
 	l.out.landed++
+}
+
+// Late implements link.LateOwner: the peer had no room for the frame for so long that the ground may be taken back by now, and the bytes
+// are lent after all. The frames of the ground behind this one are late, too.
+func (l *loan) Late(*link.Outgoing) {
+	o := l.out
+	putKind(&l.head, bulk)
+	l.Fills, l.Loans, l.isBack = nil, l.pieces[1:], false
+	o.landed--
+	if l.ground == o.ground {
+		l.ground.ledger.undo(l.fill[0].Return)
+	} else {
+		o.ground.ledger.base-- // it came when this piece had been counted
+	}
 }

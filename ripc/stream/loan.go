@@ -19,6 +19,7 @@ type loan struct {
 	head   [headSize]byte
 	pieces [2]link.Piece
 	fill   [1]link.Fill
+	ground *foreign // where it is written to; nil: nowhere
 	isSent bool
 	isBack bool
 }

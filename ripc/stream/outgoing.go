@@ -16,11 +16,11 @@ const maxFrames = 16
 // outgoing is the direction away from this end. It belongs to the loop, but for result, which is a writer's when its event is set.
 type outgoing struct {
 	conn    *Conn
-	allowed uint64 // bytes that the peer lets us send
-	sent    uint64 // bytes that were given to the link
-	ground  foreign
-	landed  uint64 // pieces that were written to the peer's grounds
-	read    uint64 // of those, the ones that it has read
+	allowed uint64   // bytes that the peer lets us send
+	sent    uint64   // bytes that were given to the link
+	ground  *foreign // where this end may write; nil: nowhere
+	landed  uint64   // pieces that were written to the peer's grounds
+	read    uint64   // of those, the ones that it has read
 
 	rest     []byte   // of the Write under way: not given to the link yet
 	loan     *loan    // of the Write under way: not given to the link yet
@@ -67,6 +67,7 @@ func (o *outgoing) setDeadline(at time.Time, alarm func()) {
 func (o *outgoing) look(alarm func()) {
 	if o.deadline.look(alarm) {
 		o.finish(os.ErrDeadlineExceeded)
+		o.conn.tell()
 	}
 }
 
@@ -80,7 +81,9 @@ func (o *outgoing) allow(bytes, read uint64) error {
 	if read < o.read || read > o.landed {
 		return fmt.Errorf("%d pieces were read, after %d, when %d were written", read, o.read, o.landed)
 	}
-	o.ground.ledger.read(o.read, read)
+	if o.ground != nil {
+		o.ground.ledger.read(o.read, read)
+	}
 	o.allowed, o.read = bytes, read
 	return nil
 }
@@ -174,6 +177,7 @@ func (o *outgoing) finish(err error) {
 		if o.conn.line.Cancel(&f.Outgoing) {
 			o.sent -= uint64(n)
 			o.result.n -= n
+			o.conn.in.isUnsaid = true
 			o.putBack(f)
 		}
 	}
