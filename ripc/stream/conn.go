@@ -33,7 +33,6 @@ type Conn struct {
 	loan       *loan
 	beginWrite func()
 	beginLend  func()
-	sayMore    func() // tell
 	isWritten  bool
 
 	// What follows belongs to the loop.
@@ -58,7 +57,6 @@ func newConn(node *ripc.Node, local, remote net.Addr) *Conn {
 		c.tell()
 	}
 	c.beginWrite = func() { c.isWritten = c.out.begin(c.from, nil, c.endOfWriting()) }
-	c.sayMore = c.tell
 	c.beginLend = func() { c.isWritten = c.out.begin(nil, c.loan, c.endOfWriting()) }
 	return c
 }
@@ -137,7 +135,7 @@ func (c *Conn) letGo() {
 	c.held.free()
 	c.held = nil
 	if c.in.hasBerths() {
-		_ = c.line.Do(c.sayMore) // after the node's Close nobody waits
+		_ = c.line.Do(c.tell) // after the node's Close nobody waits
 	}
 }
 

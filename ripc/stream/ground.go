@@ -23,8 +23,7 @@ var groundLife = link.DefaultExpiry
 var offered atomic.Int32
 
 // landing is a ground: memory of this end that the peer writes large bytes to, by itself. What is lent has to be asked for, and
-// travels behind the question; through a network that takes as long as the bytes of a megabyte do. So one who has lent much is offered
-// a ground. Each of its berths is for one piece, and for another one when the peer was told that it was read.
+// travels behind the question. So one who has lent much is offered a ground. Each of its berths is for one piece, and for another one when the peer was told that it was read.
 type landing struct {
 	link.Outgoing
 	conn    *Conn
