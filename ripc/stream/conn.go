@@ -150,14 +150,24 @@ func (c *Conn) Close() error {
 		c.reading.Lock() // nobody waits there any more
 		c.letGo()
 		c.reading.Unlock()
+		if errors.Is(err, ripc.ErrClosed) {
+			c.forget()
+		}
 		if err != nil {
-			return // the node is closed, and the connection with it
+			return // the loop has ended, and the connection with it
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), linger)
 		defer cancel()
 		_ = c.line.Await(ctx, &c.settled) // who does not take it in time has lost it
 	})
 	return nil
+}
+
+// forget gives back what was not read before the node was closed. If somebody is still closing it, that is waited for: then nothing
+// touches the connection any more.
+func (c *Conn) forget() {
+	_ = c.line.Node().Close() // who has closed it hears what was wrong
+	c.in.cut(nil)
 }
 
 // CloseWrite ends the direction to the peer, which reads io.EOF behind the last byte.

@@ -44,3 +44,25 @@ func TestANodeIsClosedUnderItsConnections(t *testing.T) {
 		t.Errorf("read: %v", err)
 	}
 }
+
+// What had come to a node, and was not read when it was closed, is given back by its connection's Close: leaktest sees if not.
+func TestCloseOfANodeLeavesNothingUnread(t *testing.T) {
+	for name, end := range map[string]func(server, client *ripc.Node){
+		"at once":                  func(server, _ *ripc.Node) { check(t, server.Close()) },
+		"after the link had ended": func(server, client *ripc.Node) { check(t, client.Close()); check(t, server.Close()) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			server, client := newNode(t, dir), newNode(t, dir)
+			there, here := connect(t, listen(t, server), client)
+			_, err := there.Write(random(window))
+			check(t, err)
+			has := 0
+			for has < window {
+				check(t, here.line.Do(func() { has = int(here.in.arrived) }))
+			}
+			end(server, client)
+			check(t, here.Close())
+		})
+	}
+}
