@@ -3,13 +3,20 @@ package link
 import (
 	"testing"
 
+	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
 // BenchmarkCall is a call and its answer between two processes whose loops are turned by hand, on one core: what both cost
 // together, without the way from one core to the other.
 func BenchmarkCall(b *testing.B) {
-	w := &world{t: b}
+	for _, lane := range []soft.Lanes{soft.InProcess, soft.SharedMemory} {
+		b.Run(lane.String(), func(b *testing.B) { benchmarkCall(b, lane) })
+	}
+}
+
+func benchmarkCall(b *testing.B, lane soft.Lanes) {
+	w := &world{t: b, lanes: lane}
 	alice, bob := w.newProcess(Config{}), w.newProcess(Config{})
 	there, _ := w.join(alice, bob)
 	call, answer := newLetter(wire.Call, "12345678"), newLetter(wire.Answer, "12345678")

@@ -27,6 +27,7 @@ func check(t testing.TB, err error) {
 type world struct {
 	t      testing.TB
 	fabric *sim.Fabric // nil: the software NIC
+	lanes  soft.Lanes  // of that; 0: all
 	loops  []*loop.Loop
 }
 
@@ -47,7 +48,7 @@ func (w *world) newDevice() driver.Device {
 		check(w.t, err)
 		return d
 	}
-	d, err := soft.New(soft.Config{})
+	d, err := soft.New(soft.Config{Lanes: w.lanes})
 	check(w.t, err)
 	return d
 }
