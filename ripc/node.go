@@ -172,13 +172,6 @@ func (n *Node) Addresses() []string { return n.at }
 // Alloc returns a buffer. Its content is undefined.
 func (n *Node) Alloc(size int) (*Buffer, error) { return n.pool.take(size) }
 
-// Pin keeps the memory of buffers where it is until Unpin, so that it can be touched while somebody closes the node, who waits: it is for
-// a copy, not for longer. It reports false after Close: the memory is gone.
-func (n *Node) Pin() bool { return n.pool.pin() }
-
-// Unpin ends what Pin has begun.
-func (n *Node) Unpin() { n.pool.unpin() }
-
 // Counts is what the node's links have done.
 func (n *Node) Counts() (c link.Counts, err error) {
 	err = n.on(func() { c = n.office.hub.Counts() })
@@ -219,7 +212,8 @@ func closedAs(err error) error {
 	return err
 }
 
-// Close ends the node at once: services, links and listeners. Who waits hears ErrClosed. What is to end well is shut down first.
+// Close ends the node at once: services, links and listeners. Who waits hears ErrClosed. Messages and buffers that were not released can still
+// be looked at. What is to end well is shut down first.
 // A second Close does nothing but return what the first did.
 func (n *Node) Close() error {
 	n.once.Do(func() { n.failed = n.close() })

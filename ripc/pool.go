@@ -1,6 +1,7 @@
 package ripc
 
 import (
+	"errors"
 	"fmt"
 	"math/bits"
 	"slices"
@@ -64,8 +65,6 @@ const (
 type pool struct {
 	domain *verbs.Domain
 	blocks atomic.Pointer[[]block] // in the order of their addresses
-
-	pinned sync.RWMutex // held by those who touch memory that Close must not free meanwhile
 
 	mu     sync.Mutex
 	spare  [largestClass + 1][]*Buffer
@@ -175,7 +174,10 @@ func (p *pool) give(b *Buffer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.used -= 1 << b.class
-	if b.class > blockClass && (p.closed || p.bytes+1<<b.class > maxSpare) {
+	if p.closed {
+		return
+	}
+	if b.class > blockClass && p.bytes+1<<b.class > maxSpare {
 		p.forget(b.memory)
 		_ = b.memory.Close() // nothing is lent of it: it would not be given back
 		return
@@ -193,30 +195,25 @@ func (p *pool) inUse() int {
 	return p.used
 }
 
-// pin keeps the memory of all buffers where it is until unpin, and reports whether it is still there.
-func (p *pool) pin() bool {
-	p.pinned.RLock()
-	if p.closed {
-		p.pinned.RUnlock()
-		return false
-	}
-	return true
-}
-
-func (p *pool) unpin() { p.pinned.RUnlock() }
-
-// close frees all memory, also of buffers that were never released. It waits for those who have pinned it.
+// close frees all memory. What lies in buffers that were not released stays until nobody can reach them any more.
 func (p *pool) close() (failed error) {
-	p.pinned.Lock()
-	defer p.pinned.Unlock()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
+	idle := make(map[*verbs.Memory]int) // bytes
+	for class := range p.spare {
+		for _, b := range p.spare[class] {
+			idle[b.memory] += 1 << class
+		}
+	}
 	for _, b := range *p.blocks.Load() {
-		if err := b.memory.Close(); err != nil {
-			failed = err
+		if uint64(idle[b.memory]) >= b.memory.Len() {
+			failed = errors.Join(failed, b.memory.Close())
+		} else {
+			failed = errors.Join(failed, b.memory.Retire())
 		}
 	}
 	p.blocks.Store(new([]block))
+	clear(p.spare[:]) // or nothing could be freed as long as the node can be reached
 	return failed
 }

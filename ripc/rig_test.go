@@ -126,6 +126,11 @@ func newNode(t testing.TB, d *directory, config Config) *Node {
 	t.Helper()
 	inner, err := newNIC()
 	check(t, err)
+	return newNodeOn(t, inner, d, config)
+}
+
+func newNodeOn(t testing.TB, inner driver.Device, d *directory, config Config) *Node {
+	t.Helper()
 	device, err := verbs.Open(inner)
 	check(t, err)
 	config.Device = device

@@ -3,6 +3,7 @@ package verbs
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"sync/atomic"
 	"syscall"
 	"unsafe"
@@ -195,6 +196,40 @@ func (m *Memory) Origin(offset, n int) (Origin, bool) {
 // Close ends every capability on the memory and frees it: when it returns, no operation can land in it. It fails with
 // ErrInUse while a change of access is under way. A second Close does nothing.
 func (m *Memory) Close() error {
+	return m.end(func() error {
+		err := m.driver.Close()
+		if m.pages != nil && err == nil {
+			err = syscall.Munmap(m.pages)
+		}
+		return err
+	})
+}
+
+// Retire is Close for memory that the program may still look at: the bytes stay where they are, for the program alone, as long as
+// the Memory can be reached. Then the garbage collector frees them.
+func (m *Memory) Retire() error {
+	return m.end(func() error {
+		free, err := m.retire()
+		if err == nil && free != nil {
+			runtime.AddCleanup(m, func(free func() error) { _ = free() }, free) // nobody is there to be told
+		}
+		return err
+	})
+}
+
+// retire ends the capabilities, and returns what frees the bytes; nil: they lie in the Go heap, or are the program's.
+func (m *Memory) retire() (free func() error, err error) {
+	if own, ok := m.driver.(driver.Retirer); ok {
+		return own.Retire()
+	}
+	if pages := m.pages; pages != nil {
+		free = func() error { return syscall.Munmap(pages) }
+	}
+	return free, m.driver.Close()
+}
+
+// end closes the memory, once.
+func (m *Memory) end(how func() error) error {
 	if m.pending.Load() > 0 {
 		return fail(m, ErrInUse, "close: %d changes of access have not completed; poll their queue", m.pending.Load())
 	}
@@ -202,9 +237,5 @@ func (m *Memory) Close() error {
 		return nil
 	}
 	defer m.domain.released(&m.domain.memories)
-	err := m.driver.Close()
-	if m.pages != nil && err == nil {
-		err = syscall.Munmap(m.pages)
-	}
-	return err
+	return how()
 }

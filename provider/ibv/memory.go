@@ -179,14 +179,27 @@ func closeMemory(m *native.Memory) error {
 
 // Close ends what is lent of the memory, then the registrations, the peers' first.
 func (m *memory) Close() error {
+	free, err := m.Retire()
+	if err != nil {
+		return err
+	}
+	return free()
+}
+
+// Retire implements driver.Retirer.
+func (m *memory) Retire() (free func() error, err error) {
 	m.domain.list(m.local.LocalKey, piece{}, false)
 	ended := m.domain.endLoans(m.local.LocalKey)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.closed = true
-	err := m.domain.device.forgive(errors.Join(ended, closeMemory(m.remote), m.local.Close()))
-	if err == nil && m.mapped {
-		err = unix.Munmap(m.bytes[:cap(m.bytes)])
+	return m.free, m.domain.device.forgive(errors.Join(ended, closeMemory(m.remote), m.local.Close()))
+}
+
+// free gives the bytes back, unless they are the program's.
+func (m *memory) free() error {
+	if !m.mapped {
+		return nil
 	}
-	return err
+	return unix.Munmap(m.bytes[:cap(m.bytes)])
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/weft-fabric/weft/verbs/driver"
 )
 
-// Memory is memory registered with a domain. It implements driver.Memory and driver.MemoryAccess.
+// Memory is memory registered with a domain. It implements driver.Memory, driver.MemoryAccess and driver.Retirer.
 type Memory struct {
 	domain  *Domain
 	region  *region
@@ -73,10 +73,19 @@ func (m *Memory) SetAccess(queue driver.CompletionQueue, tag driver.Tag, access 
 // Close ends every capability on the memory and, if it came from Alloc, unmaps it. It waits for operations under way
 // on the memory, each of which copies at most a quantum before it looks again.
 func (m *Memory) Close() error {
+	free, err := m.Retire()
+	if err != nil {
+		return err
+	}
+	return free()
+}
+
+// Retire implements driver.Retirer.
+func (m *Memory) Retire() (free func() error, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return fmt.Errorf("soft: close memory: already %w", driver.ErrClosed)
+		return nil, fmt.Errorf("soft: close memory: already %w", driver.ErrClosed)
 	}
 	m.closed = true
 	m.region.change(0)
@@ -87,8 +96,13 @@ func (m *Memory) Close() error {
 	m.domain.keys.remove(m.region)
 	m.domain.device.controls.give(m.region.placedControl)
 	m.domain.drop()
-	m.backing.close()
 	m.announceClosed()
+	return m.free, nil
+}
+
+// free gives the bytes back. They were hidden from peers before.
+func (m *Memory) free() error {
+	m.backing.close()
 	if m.pages == nil {
 		return nil
 	}

@@ -218,7 +218,8 @@ func (h *Hub) post(s *Slot) {
 // watchEvery is how often a link that waits for its peer looks whether it is there.
 const watchEvery = 200 * time.Millisecond
 
-// Close ends all links, and frees what the hub has. Slots that the program has not released are its own no longer.
+// Close ends all links, and frees what the hub has. Slots that the program has not released can still be read, and need not be
+// released any more.
 func (h *Hub) Close() error {
 	if h.isClosed {
 		return nil
@@ -228,5 +229,6 @@ func (h *Hub) Close() error {
 	}
 	h.isClosed = true
 	h.port.Remove()
+	h.unposted = nil
 	return errors.Join(h.receives.Close(), h.arriving.close(), h.leaving.close())
 }

@@ -83,10 +83,21 @@ func (s *slots) give(slot *Slot) {
 	s.free = append(s.free, slot)
 }
 
-func (s *slots) close() error {
-	var failed error
-	for _, memory := range s.blocks {
-		failed = errors.Join(failed, memory.Close())
+// close frees the blocks. One with a message that the program still has stays until nobody can reach that any more.
+func (s *slots) close() (failed error) {
+	held := make(map[*verbs.Memory]bool)
+	for _, slot := range s.list {
+		if slot.link != nil {
+			held[slot.memory] = true
+		}
 	}
+	for _, memory := range s.blocks {
+		if held[memory] {
+			failed = errors.Join(failed, memory.Retire())
+		} else {
+			failed = errors.Join(failed, memory.Close())
+		}
+	}
+	s.blocks, s.list, s.free = nil, nil, nil // or nothing could be freed as long as the hub can be reached
 	return failed
 }

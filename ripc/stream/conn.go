@@ -79,10 +79,7 @@ func (c *Conn) Read(b []byte) (int, error) {
 			return 0, c.problem("read", err)
 		}
 	}
-	n, err := c.copyHeld(b)
-	if err != nil {
-		return 0, c.problem("read", err)
-	}
+	n := copy(b, c.held.bytes)
 	if c.held.bytes = c.held.bytes[n:]; len(c.held.bytes) == 0 {
 		c.letGo()
 	}
@@ -101,15 +98,6 @@ func (c *Conn) await(b []byte) (result, error) {
 		return result{}, nodeClosed(err)
 	}
 	return c.in.result, c.in.result.err
-}
-
-// copyHeld copies what the reader has. Most of it lies in the node's memory, which is gone after its Close.
-func (c *Conn) copyHeld(b []byte) (int, error) {
-	if !c.line.Node().Pin() {
-		return 0, nodeClosed(ripc.ErrClosed)
-	}
-	defer c.line.Node().Unpin()
-	return copy(b, c.held.bytes), nil
 }
 
 // bar is why nothing may be read although there is something.

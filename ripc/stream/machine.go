@@ -1,11 +1,13 @@
 package stream
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"net"
 	"syscall"
 
+	"github.com/weft-fabric/weft/ripc"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
@@ -64,6 +66,9 @@ func (c *Conn) take(m *wire.Message, a *arrival) error {
 
 // Ended implements ripc.LineUser.
 func (c *Conn) Ended(why error) {
+	if errors.Is(why, ripc.ErrClosed) { // the node is closed, and so is the connection
+		c.in.isBarred.Store(true)
+	}
 	if c.ready.IsSet() {
 		c.lose(why)
 	} else {

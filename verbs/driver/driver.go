@@ -76,6 +76,12 @@ type Memory interface {
 	Close() error
 }
 
+// Retirer is a Memory whose bytes can outlive it. One whose bytes lie in the Go heap, or are the program's, need not be one.
+type Retirer interface {
+	// Retire is Close, but leaves the bytes where they are until free is called.
+	Retire() (free func() error, err error)
+}
+
 // CompletionQueue is where ends are reported.
 type CompletionQueue interface {
 	// Poll moves finished completions to the front of into and says how many. It never blocks, and does the NIC's work
