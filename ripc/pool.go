@@ -34,6 +34,14 @@ func (b *Buffer) Bytes() []byte {
 // Len is how many bytes it has.
 func (b *Buffer) Len() int { return b.size }
 
+// Cut makes the buffer as short as n bytes, before it is lent. A length that it has not panics, as slicing does.
+func (b *Buffer) Cut(n int) {
+	if n < 1 || n > b.size {
+		panic(fmt.Sprintf("ripc: a buffer of %d bytes cannot be cut to %d", b.size, n))
+	}
+	b.size = n
+}
+
 // Retain counts one more user.
 func (b *Buffer) Retain() { b.users.Add(1) }
 

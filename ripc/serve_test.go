@@ -39,6 +39,9 @@ func TestFunctions(t *testing.T) {
 			t.Errorf("%d: %v, %v", n, got, err)
 		}
 	}
+	if _, err := a.Call(patient(t), s.ID(), []byte(`{"Word":"x"}`), []byte("more")); err == nil || !strings.Contains(err.Error(), "2 parts") {
+		t.Errorf("two items for a function: %v", err)
+	}
 	for _, bad := range []string{"", "panic"} {
 		if _, err := length.Call(patient(t), question{bad}); !errors.Is(err, ErrFailed) {
 			t.Errorf("%q: %v", bad, err)

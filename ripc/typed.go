@@ -132,6 +132,9 @@ func load(from Caller, text []byte, items *[][]byte, lend *[]*Buffer) (release f
 
 // whole is what load has put into a message. It is valid until release, and Release.
 func (m *Message) whole(ctx context.Context) (text []byte, release func(), err error) {
+	if parts := m.wire.Items.Len() + m.wire.Loans.Len(); parts > 1 {
+		return nil, nil, fmt.Errorf("a value in %d parts, items and loans; functions have one: %w", parts, ErrArgument)
+	}
 	if m.wire.Loans.Len() == 0 {
 		return m.Bytes(), func() {}, nil
 	}

@@ -6,18 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/internal/printable"
-	"github.com/weft-fabric/weft/internal/units"
 	"github.com/weft-fabric/weft/ripc"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
-
-// maxCall bounds what is read from standard input, so that it fits into memory.
-const maxCall = 1 << 30
 
 // callOptions is what the command line of weft call says.
 type callOptions struct {
@@ -69,23 +66,25 @@ func (o *callOptions) run(ctx context.Context, name string, in io.Reader, out io
 	if o.timeout <= 0 {
 		return usageError{fmt.Errorf("--timeout %v: it must be positive", o.timeout)}
 	}
-	data, err := o.read(ctx, in)
-	if err != nil {
-		return err
-	}
 	m, err := o.place.open(ctx)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.close()) }()
+	data, err := o.read(ctx, m.Node, in)
+	if err != nil {
+		return err
+	}
+	defer data.release()
 	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("no answer for %v (--timeout)", o.timeout))
 	defer cancel()
 	began := time.Now()
-	answer, err := echoOf(ctx, m.Node, name, data)
+	answer, err := data.call(ctx, m.Node, name)
 	if err != nil {
 		return noService(name, causeOf(ctx, err))
 	}
-	r := callReport{Service: name, Sent: len(data), Long: len(data) > m.ShortLimit(), Seconds: time.Since(began).Seconds(), Answer: answer}
+	defer answer.release()
+	r := callReport{Service: name, Sent: data.size, Long: data.buffer != nil, Seconds: time.Since(began).Seconds(), Answer: answer.bytes()}
 	return r.print(out, o.asJSON)
 }
 
@@ -106,35 +105,35 @@ func checkName(name string) error {
 }
 
 // read returns what is to be sent.
-func (o *callOptions) read(ctx context.Context, in io.Reader) ([]byte, error) {
+func (o *callOptions) read(ctx context.Context, n *ripc.Node, in io.Reader) (*parcel, error) {
 	if o.data != "-" {
-		return []byte(o.data), nil
+		in = strings.NewReader(o.data)
 	}
-	data, err := readUntil(ctx, io.LimitReader(in, maxCall+1))
+	p, err := readUntil(ctx, n, in)
 	switch {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case err != nil:
 		return nil, fmt.Errorf("read standard input: %w", err)
-	case len(data) > maxCall:
-		return nil, fmt.Errorf("standard input has more than %v: send it in parts, or lend it by the library", units.Size(maxCall))
 	}
-	return data, nil
+	return p, nil
 }
 
 // readUntil reads all that there is, until ctx ends: somebody who types must not have to end that first. Nothing else ends the read of
 // a terminal or a pipe, so it is left behind then, and ends with the process.
-func readUntil(ctx context.Context, in io.Reader) (data []byte, err error) {
-	done := make(chan struct{})
-	var all []byte
-	var failed error
+func readUntil(ctx context.Context, n *ripc.Node, in io.Reader) (*parcel, error) {
+	type end struct {
+		p   *parcel
+		err error
+	}
+	done := make(chan end, 1)
 	go func() {
-		defer close(done)
-		all, failed = io.ReadAll(in)
+		p, err := readParcel(n, in)
+		done <- end{p, err}
 	}()
 	select {
-	case <-done:
-		return all, failed
+	case e := <-done:
+		return e.p, e.err
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -152,18 +151,4 @@ func (r *callReport) print(out io.Writer, asJSON bool) error {
 		return err
 	}
 	return nil
-}
-
-// whole is the codec of bytes as they are.
-type whole struct{}
-
-func (whole) Append(b []byte, value any) ([]byte, error) { return append(b, value.([]byte)...), nil }
-func (whole) Decode(b []byte, into any) error {
-	*into.(*[]byte) = append([]byte{}, b...) // never nil, which would be null as JSON
-	return nil
-}
-
-// echoOf calls a service with bytes, for bytes.
-func echoOf(ctx context.Context, from *ripc.Node, name string, data []byte) ([]byte, error) {
-	return ripc.Function[[]byte, []byte]{From: from, To: ripc.Name(name), Codec: whole{}}.Call(ctx, data)
 }

@@ -117,5 +117,23 @@ func serveAll(ctx context.Context, services []*ripc.Service) error {
 	return errors.Join(failed...)
 }
 
-// echo answers with what it was told.
-var echo = ripc.HandlerOf(whole{}, func(_ context.Context, data []byte) ([]byte, error) { return data, nil })
+// echo answers with what it was told: what is lent to it, it lends.
+func echo(ctx context.Context, m *ripc.Message) error {
+	r := ripc.Reply{Items: m.Items()}
+	if len(m.Lent()) > 0 {
+		list, err := m.Pull(ctx)
+		if err != nil {
+			return err
+		}
+		defer func() {
+			for _, b := range list {
+				b.Release()
+			}
+		}()
+		r.Lend = list
+	}
+	if !m.IsCall() {
+		return nil
+	}
+	return m.AnswerWith(ctx, r)
+}
