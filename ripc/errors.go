@@ -12,6 +12,8 @@ import (
 var (
 	// ErrNoService: nobody has the service, or it was not where it was looked for, again and again.
 	ErrNoService = errors.New("no such service")
+	// ErrUnreachable: the process that has the service cannot be linked with. The error says why.
+	ErrUnreachable = errors.New("not reachable")
 	// ErrLost: the link to the service ended while the message was on its way, or its answer: it may have been delivered, or
 	// not. Messages marked Idempotent are sent again instead.
 	ErrLost = link.ErrLost

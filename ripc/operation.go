@@ -243,7 +243,7 @@ func (o *operation) forbidden(p *peer) {
 }
 
 // unreached hears that the process could not be reached.
-func (o *operation) unreached(err error) { o.tryAgain(fmt.Errorf("%w: %w", ErrNoService, err)) }
+func (o *operation) unreached(err error) { o.tryAgain(fmt.Errorf("%w: %w", ErrUnreachable, err)) }
 
 // maxTries is how often a message is sent before its service is given up: within about three seconds.
 const maxTries = 16
