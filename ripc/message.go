@@ -73,6 +73,16 @@ func (m *Message) Bytes() []byte {
 // IsCall reports whether somebody waits for an answer.
 func (m *Message) IsCall() bool { return m.head.Type == wire.Call }
 
+// Deadline is when the caller gives up waiting for the answer, about: the time that the call took to come is not counted. There is
+// none if it has not said so.
+func (m *Message) Deadline() (at time.Time, ok bool) {
+	if m.head.Patience == 0 {
+		return at, false
+	}
+	left := m.delivery.at.Add(time.Duration(m.head.Patience) * time.Millisecond).Sub(clock.Real.Now())
+	return time.Now().Add(left), true
+}
+
 // Lent are the sizes of what the sender lends.
 func (m *Message) Lent() []uint64 { return lengths(m.wire.Loans.All()) }
 

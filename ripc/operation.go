@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/weft-fabric/weft/internal/pause"
@@ -37,6 +38,7 @@ type operation struct {
 
 	isIdempotent bool
 	mayDrop      bool
+	until        time.Time // when whoever waits for the answer gives up; zero: never
 	tries        int
 	lastTry      error // why that failed
 	isSent       bool
@@ -88,6 +90,10 @@ func (n *Node) perform(ctx context.Context, o *operation) error {
 		o.letGo()
 		return err
 	}
+	if o.Head.Type == wire.Call {
+		o.until, _ = ctx.Deadline()
+		o.sayPatience()
+	}
 	if err := n.on(o.start); err != nil {
 		o.letGo()
 		return err
@@ -96,6 +102,13 @@ func (n *Node) perform(ctx context.Context, o *operation) error {
 		return o.giveUp(err)
 	}
 	return o.err
+}
+
+// sayPatience has the call say how long its answer is waited for. A handler that is told too much does no harm.
+func (o *operation) sayPatience() {
+	if !o.until.IsZero() {
+		o.Head.Patience = uint32(max(1, min(time.Until(o.until).Milliseconds()+1, math.MaxUint32)))
+	}
 }
 
 // start begins it, on the loop. An answer goes where the call came from.
@@ -269,6 +282,7 @@ func (o *operation) tryAgain(why error) {
 func (o *operation) anew() {
 	o.Outgoing.Reset()
 	o.link, o.isSent, o.isBack, o.sentErr, o.backErr = nil, false, false, nil, nil
+	o.sayPatience()
 	o.office.begin(o)
 }
 

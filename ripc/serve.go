@@ -12,8 +12,8 @@ import (
 )
 
 // Handler takes a message, and answers it if it is a call. The message is released when it returns. An error goes to the caller,
-// as a *FailedError; a call that was not answered then is answered with nothing. Its context is that of Serve: it knows nothing of
-// how long the caller waits.
+// as a *FailedError; a call that was not answered then is answered with nothing. Its context is that of Serve, but ends with the
+// caller's patience: see Message.Deadline.
 type Handler func(ctx context.Context, m *Message) error
 
 // Serve hands messages to a handler, so many at a time as it is told, until ctx ends or the service does. It returns when all
@@ -65,6 +65,11 @@ func (s *Service) handleOne(ctx context.Context, m *Message, handle Handler) {
 
 // guard makes an error of a handler's panic: one bad message must not end a process that serves others.
 func guard(ctx context.Context, m *Message, handle Handler) (err error) {
+	if at, ok := m.Deadline(); ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithDeadline(ctx, at)
+		defer cancel()
+	}
 	defer func() {
 		if what := recover(); what != nil {
 			m.node.log.Error("a handler has panicked", "panic", what, "stack", string(debug.Stack()))

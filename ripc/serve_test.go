@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/ripc/find"
 )
@@ -264,4 +265,46 @@ func TestWhoGivesUpHearsWhatWasInTheWay(t *testing.T) {
 	if !errors.Is(err, context.Canceled) || errors.Is(err, ErrNoService) || !strings.Contains(err.Error(), "not reachable: no link to process") || !strings.Contains(err.Error(), "unix:@nobody") {
 		t.Error(err)
 	}
+}
+
+// A handler hears how long its caller waits, and works no longer.
+func TestAHandlerHasItsCallersDeadline(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "slow")
+	check(t, err)
+	ctx, cancel := context.WithCancel(context.Background())
+	ended, gaveUp := make(chan error, 1), make(chan struct{})
+	var done sync.WaitGroup
+	done.Go(func() {
+		check(t, s.Serve(ctx, 1, func(ctx context.Context, m *Message) error {
+			if string(m.Bytes()) == "wait" {
+				<-ctx.Done()
+				ended <- ctx.Err()
+				<-gaveUp
+			} else if at, ok := ctx.Deadline(); ok {
+				t.Errorf("a deadline at %v, nobody has set one", at)
+			}
+			return nil
+		}))
+	})
+	m, err := a.Call(context.Background(), s.ID(), []byte("hello")) // the way is known
+	check(t, err)
+	m.Release()
+	hasty, stop := context.WithTimeout(patient(t), time.Second)
+	defer stop()
+	if _, err := a.Call(hasty, s.ID(), []byte("wait")); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("the caller: %v", err)
+	}
+	close(gaveUp)
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("the handler: %v", err)
+		}
+	case <-patient(t).Done():
+		t.Error("the handler has not heard of it")
+	}
+	cancel()
+	done.Wait()
 }

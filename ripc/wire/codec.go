@@ -10,10 +10,10 @@ import (
 //
 //	0 magic · 2 version · 3 type · 4 code (2) · 6 items · 7 loans · 8 returns · 9 fills · 10 releases · 11 zero
 //	12 credit (4) · 16 number (8) · 24 epoch (8) · 32 from (16) · 48 to (16) · 64 expiry (4) · 68 bytes of all items (4) ·
-//	72 taken (4) · 76 zero (4)
+//	72 taken (4) · 76 patience (4)
 const (
 	magic   = 0x5716
-	version = 1
+	version = 2
 
 	atVersion  = 2
 	atType     = 3
@@ -31,7 +31,7 @@ const (
 	atExpiry   = 64
 	atBytes    = 68
 	atTaken    = 72
-	atZero     = 76
+	atPatience = 76
 )
 
 var order = binary.BigEndian
@@ -116,7 +116,7 @@ func (m *Message) putHead(b []byte) {
 	order.PutUint32(b[atExpiry:], h.Expiry)
 	order.PutUint32(b[atBytes:], uint32(m.Bytes()))
 	order.PutUint32(b[atTaken:], h.Taken)
-	order.PutUint32(b[atZero:], 0)
+	order.PutUint32(b[atPatience:], h.Patience)
 }
 
 func putSpans(b []byte, at int, list []Span) int {
@@ -177,7 +177,7 @@ func (m *Message) takeHead(b []byte) error {
 	h.Credit, h.Number, h.Epoch = order.Uint32(b[atCredit:]), order.Uint64(b[atNumber:]), order.Uint64(b[atEpoch:])
 	copy(h.From[:], b[atFrom:])
 	copy(h.To[:], b[atTo:])
-	h.Taken, h.Expiry = order.Uint32(b[atTaken:]), order.Uint32(b[atExpiry:])
+	h.Taken, h.Expiry, h.Patience = order.Uint32(b[atTaken:]), order.Uint32(b[atExpiry:]), order.Uint32(b[atPatience:])
 	for _, list := range []struct {
 		n  *int
 		at int
@@ -186,7 +186,7 @@ func (m *Message) takeHead(b []byte) error {
 			return malformed("the list at byte %d has %d entries, at most %d", list.at, b[list.at], MaxList)
 		}
 	}
-	if b[atReleases+1] != 0 || order.Uint32(b[atZero:]) != 0 {
+	if b[atReleases+1] != 0 {
 		return malformed("a byte that must be zero is not")
 	}
 	return m.check()
@@ -217,6 +217,8 @@ func (m *Message) check() error {
 		return malformed("fills in a %v", h.Type)
 	case h.To.Kind() == Group && (h.Type != Send || lends || m.Fills.n > 0):
 		return malformed("a %v to a group, or one that lends", h.Type)
+	case h.Patience > 0 && h.Type != Call:
+		return malformed("a %v that says how long it waits for an answer", h.Type)
 	case lends != (h.Expiry > 0):
 		return malformed("%d loans, %d returns, for %d ms", m.Loans.n, m.Returns.n, h.Expiry)
 	}

@@ -10,7 +10,7 @@ import (
 // full is a message with something in every list.
 func full() *Message {
 	m := &Message{Head: Head{Type: Call, From: RandomID([15]byte{1}), To: NameID("kv/3"), Epoch: 7, Number: 1 << 60, Credit: 99, Taken: 12,
-		Expiry: 30_000}}
+		Expiry: 30_000, Patience: 10_000}}
 	m.Items.Add([]byte("get"))
 	m.Items.Add(nil)
 	m.Items.Add([]byte("a key"))
@@ -75,7 +75,7 @@ func TestTakeRefuses(t *testing.T) {
 		{"nothing", nil, "0 bytes"},
 		{"half a head", full().Append(nil)[:HeadSize-1], "79 bytes"},
 		{"another magic", set(full(), 0, 9), "begins with"},
-		{"another version", set(full(), atVersion, 2), "version 2"},
+		{"another version", set(full(), atVersion, 3), "version 3"},
 		{"no type", set(full(), atType, 0), "type 0"},
 		{"an unknown type", set(full(), atType, 7), "type 7"},
 		{"a code in a call", set(full(), atCode+1, 1), "code 1"},
@@ -92,7 +92,8 @@ func TestTakeRefuses(t *testing.T) {
 		{"returns in an answer", set(full(), atType, byte(Answer)), "returns in a Answer"},
 		{"fills in a call", set(answer(), atType, byte(Call)), "fills in a Call"},
 		{"loans that end at once", set(answer(), atExpiry+3, 0), "for 0 ms"},
-		{"the byte that must be zero", set(full(), atZero, 1), "must be zero"},
+		{"the byte that must be zero", set(full(), atReleases+1, 1), "must be zero"},
+		{"patience in an answer", set(answer(), atPatience, 1), "how long it waits"},
 		{"a fill out of order", set(answer(), HeadSize+spanSize+fillSize+3, 0), "fill 1"},
 		{"a fill of a return that cannot be", set(answer(), HeadSize+spanSize+fillSize, 1), "fill 1"},
 		{"a word to somebody", set(word(), atTo, byte(Named)), "a word"},

@@ -76,6 +76,8 @@ type Head struct {
 	Credit uint32 // how many messages the sender of this one has let its peer send since the link was made, modulo 2³²
 	Taken  uint32 // how many of its peer's messages the sender of this one has handed to services, or refused, modulo 2³²
 	Expiry uint32 // milliseconds for which the loans and returns of the message stay; 0: none are there
+
+	Patience uint32 // of a Call: milliseconds that the sender waits for its answer; 0: it does not say
 }
 
 // Span is memory at the sender of a message: a loan to read, or a return to write.
