@@ -49,7 +49,7 @@ type Conn struct {
 
 func newConn(node *ripc.Node, local, remote net.Addr) *Conn {
 	c := &Conn{local: local, remote: remote, handle: leak.Opened("stream.Conn")}
-	c.line = node.NewLine(c)
+	c.line = node.NewLine(ear{c})
 	c.in.told, c.out.allowed = window, window
 	c.out.conn, c.notice.conn = c, c
 	c.beginRead = func() {

@@ -11,14 +11,17 @@ import (
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
+// ear is what a connection hears of its line. It is apart so that programs do not see it.
+type ear struct{ *Conn }
+
 // Ready implements ripc.LineUser.
-func (c *Conn) Ready() {
+func (c ear) Ready() {
 	c.ready.Set()
 	c.tell()
 }
 
 // Arrived implements ripc.LineUser.
-func (c *Conn) Arrived(m *wire.Message) {
+func (c ear) Arrived(m *wire.Message) {
 	a, err := decode(m)
 	if err == nil {
 		err = c.take(m, &a)
@@ -65,7 +68,7 @@ func (c *Conn) take(m *wire.Message, a *arrival) error {
 }
 
 // Ended implements ripc.LineUser.
-func (c *Conn) Ended(why error) {
+func (c ear) Ended(why error) {
 	if errors.Is(why, ripc.ErrClosed) { // the node is closed, and so is the connection
 		c.in.isBarred.Store(true)
 	}
