@@ -70,7 +70,7 @@ func (o *callOptions) run(ctx context.Context, name string, in io.Reader, out io
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.close()) }()
+	defer func() { err = errors.Join(err, m.Close()) }()
 	data, err := o.read(ctx, m.Node, in)
 	if err != nil {
 		return err

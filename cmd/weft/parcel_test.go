@@ -44,7 +44,7 @@ func TestCallPrintsAllPartsOfAnAnswer(t *testing.T) {
 	}
 	cancel()
 	done.Wait()
-	if err := m.close(); err != nil {
+	if err := m.Close(); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -4,55 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 
 	"github.com/weft-fabric/weft/keys"
-	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc"
 	"github.com/weft-fabric/weft/ripc/find"
-	"github.com/weft-fabric/weft/verbs"
+	"github.com/weft-fabric/weft/ripc/here"
 )
 
-// member is a process among those that have services, and what it stands on.
-type member struct {
-	*ripc.Node
-	resolver find.Resolver
-	device   *verbs.Device
-}
-
-// open takes part.
-func (p *place) open(ctx context.Context) (m *member, err error) {
-	m = &member{}
+// open takes part, among the processes that have services.
+func (p *place) open(ctx context.Context) (*here.Node, error) {
 	if err := p.check(); err != nil {
-		return m, usageError{err}
+		return nil, usageError{err}
 	}
-	defer func() {
-		if err != nil {
-			err = errors.Join(err, m.close())
-		}
-	}()
 	at, err := p.address()
 	if err != nil {
-		return m, err
+		return nil, err
 	}
 	ring, err := p.keyring()
 	if err != nil {
-		return m, err
+		return nil, err
 	}
 	resolver, err := p.resolver(ctx)
 	if err != nil {
-		return m, err // m.resolver stays nil: what is here is a nil of some type
+		return nil, err
 	}
-	m.resolver = resolver
-	if m.device, err = openNIC(at, ring); err != nil {
-		return m, err
-	}
-	config := ripc.Config{Device: m.device, Resolver: m.resolver, Keys: ring, Plain: at != "" && ring == nil}
-	if at != "" {
-		config.Listen = []string{at}
-	}
-	m.Node, err = ripc.Open(config)
-	return m, err
+	return here.Open(here.Config{Resolver: resolver, Listen: at, Keys: ring, Plain: at != "" && ring == nil})
 }
 
 // keyring is who this process is; nil: one of this user's.
@@ -61,36 +37,6 @@ func (p *place) keyring() (*keys.Keyring, error) {
 		return nil, nil
 	}
 	return keys.Open(keys.Config{Files: p.keys})
-}
-
-// openNIC opens a software NIC that awaits peers at the host of an address, or on this host. Its port is another one: the node has
-// that of the address.
-func openNIC(at string, ring *keys.Keyring) (*verbs.Device, error) {
-	config := soft.Config{Name: "ripc", Lanes: soft.AllLanes, Plain: at != "" && ring == nil}
-	if name, _, err := net.SplitHostPort(at); err == nil {
-		config.Listen = net.JoinHostPort(name, "0")
-	}
-	if ring != nil {
-		config.TLS = ring.TLS()
-	}
-	nic, err := soft.New(config)
-	if err != nil {
-		return nil, err
-	}
-	return verbs.Open(nic)
-}
-
-func (m *member) close() (failed error) {
-	if m.Node != nil {
-		failed = m.Node.Close()
-	}
-	if m.resolver != nil {
-		failed = errors.Join(failed, m.resolver.Close())
-	}
-	if m.device != nil {
-		failed = errors.Join(failed, m.device.Close())
-	}
-	return failed
 }
 
 // noService says what can be done about a service that was not found, and what one has said that failed.

@@ -57,7 +57,7 @@ func (o *echoOptions) run(ctx context.Context, names []string, out io.Writer) (e
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, m.close()) }()
+	defer func() { err = errors.Join(err, m.Close()) }()
 	var services []*ripc.Service
 	for _, name := range names {
 		s, err := m.Register(ctx, name)

@@ -118,6 +118,11 @@ var layers = []layer{
 		reason:   "who wants no Prometheus does not import it",
 	},
 	{
+		packages: words("ripc/here"),
+		may:      words("keys provider/soft ripc ripc/find ripc/find/host verbs"),
+		reason:   "it chooses a provider and a resolver, so that a program need not",
+	},
+	{
 		packages: words("ripc ripc/..."),
 		may:      words(below, "connect keys ripc/wire ripc/link ripc/find ripc"),
 		reason:   "it joins the machine of links with goroutines, names and the world",
