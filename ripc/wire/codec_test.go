@@ -38,6 +38,13 @@ func word() *Message {
 	return m
 }
 
+// plain is a message with items alone.
+func plain() *Message {
+	m := &Message{Head: Head{Type: Send, From: RandomID([15]byte{1}), To: NameID("kv/3"), Number: 1}}
+	m.Items.Add([]byte("a key"))
+	return m
+}
+
 func present() *Message {
 	m := &Message{Head: Head{Type: Present, From: NameID("kv/3")}}
 	m.Items.Add([]byte("kv/3"))
@@ -45,7 +52,7 @@ func present() *Message {
 }
 
 func TestTakeIsTheOppositeOfPut(t *testing.T) {
-	for _, m := range []*Message{full(), answer(), word(), present()} {
+	for _, m := range []*Message{full(), answer(), word(), plain(), present()} {
 		b := m.Append(nil)
 		var got Message
 		if err := got.Take(b); err != nil {
@@ -112,6 +119,24 @@ func TestTakeRefuses(t *testing.T) {
 	}
 }
 
+// The short way for plain messages lets nothing pass that the long way would find: every value of every byte of the head.
+func TestNothingPassesForPlain(t *testing.T) {
+	call := plain()
+	call.Head.Type, call.Head.Patience = Call, 1
+	for _, message := range []*Message{plain(), call} {
+		for at := range HeadSize {
+			for value := range 256 {
+				b := message.Append(nil)
+				b[at] = byte(value)
+				var m Message
+				if err := m.Take(b); err == nil && m.check() != nil {
+					t.Fatalf("byte %d is %d: %v", at, value, m.check())
+				}
+			}
+		}
+	}
+}
+
 func TestNoSpanReachesBeyondMemory(t *testing.T) {
 	for _, s := range []Span{{1<<64 - 1, 2, 1}, {1 << 63, 1<<63 + 1, 1}, {5, 0, 1}} {
 		m := full()
@@ -137,13 +162,19 @@ func TestListsEnd(t *testing.T) {
 
 // Whatever comes in, it is refused, or it is exactly what Put would have made.
 func FuzzTake(f *testing.F) {
-	for _, m := range []*Message{full(), answer(), word(), present()} {
+	for _, m := range []*Message{full(), answer(), word(), plain(), present()} {
 		f.Add(m.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		var m Message
-		if m.Take(b) == nil && !bytes.Equal(m.Append(nil), b) {
+		if m.Take(b) != nil {
+			return
+		}
+		if !bytes.Equal(m.Append(nil), b) {
 			t.Errorf("%x came back as %x", b, m.Append(nil))
+		}
+		if err := m.check(); err != nil {
+			t.Errorf("%x was taken for plain: %v", b, err)
 		}
 	})
 }

@@ -65,6 +65,9 @@ func (id ID) Valid() bool {
 	return id[0] < byte(len(kindNames)) && (id[0] != byte(Nobody) || id == ID{})
 }
 
+// isOne reports whether the ID is that of one service.
+func (id *ID) isOne() bool { return id[0] == byte(Named) || id[0] == byte(Random) }
+
 func (id ID) String() string {
 	if id == (ID{}) {
 		return "nobody"
