@@ -51,3 +51,22 @@ func TestAFailureIsNotThatOfTheNextLink(t *testing.T) {
 		a.hub.links[next.pair.Number()] = next
 	})
 }
+
+// Both ends count their messages from one. An answer on its way has the number of the peer's call, not of ours.
+func TestAnAnswerOnItsWayIsNotOurCall(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{}), w.newProcess(Config{})
+		there, back := w.join(a, b)
+		ours, theirs := newLetter(wire.Call, "ours"), newLetter(wire.Call, "theirs")
+		check(w.t, there.Send(&ours.Outgoing))
+		w.until("our call is there", func() bool { return len(b.arrived) == 1 && ours.sent == 1 })
+		check(w.t, back.Send(&theirs.Outgoing))
+		w.until("theirs is here", func() bool { return len(a.arrived) == 1 })
+		check(w.t, there.Send(&answerTo(a.arrived[0], "on its way").Outgoing))
+		there.Close()
+		if ours.answered != 1 || !errors.Is(ours.answerErr, ErrLost) {
+			w.t.Errorf("our call was told %d times: %v", ours.answered, ours.answerErr)
+		}
+		w.until("the other end has heard", func() bool { return len(b.ended) == 1 })
+	})
+}

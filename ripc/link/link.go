@@ -202,7 +202,9 @@ func (l *Link) tellSenders(why error) {
 		o := s.out
 		l.hub.leaving.give(s)
 		if o != nil && !o.Confirm {
-			delete(l.calls, o.number) // who hears that it was not sent waits for no answer
+			if o.Head.Type == wire.Call {
+				delete(l.calls, o.number) // who hears that it was not sent waits for no answer
+			}
 			o.sent(lost)
 		}
 	}
