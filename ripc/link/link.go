@@ -118,6 +118,7 @@ func (l *Link) stepConnected(c *verbs.Completion) {
 	l.hub.config.Handler.Ready(l)
 	l.watch()
 	l.pump()
+	l.owe() // the peer may have been ready before, and have sent something
 }
 
 // Limit is how many bytes a message to the peer may have, head and lists included.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/provider/sim"
 	"github.com/weft-fabric/weft/ripc/wire"
+	"github.com/weft-fabric/weft/verbs"
 )
 
 func TestACallIsAnswered(t *testing.T) {
@@ -227,4 +228,29 @@ func TestCallsInTurnNeedNoWords(t *testing.T) {
 	if words := a.hub.Counts().Words + b.hub.Counts().Words; words > 0 {
 		t.Errorf("%d words", words)
 	}
+}
+
+// A peer that is connected first may send before this end hears that it is connected, and is told what became of it all the same.
+func TestWhatComesBeforeTheLinkIsReadyIsConfirmed(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{}), w.newProcess(Config{})
+		there, back := w.join(a, b)
+		b.on = func(got *arrival) { got.slot.Release() }
+		for n := range 2 {
+			back.state = connecting // as if its completion came behind what the peer has sent
+			var letters []*letter
+			for i := range n + 1 {
+				letters = append(letters, newLetter(wire.Send, "early"))
+				letters[i].Confirm = true
+				check(w.t, there.Send(&letters[i].Outgoing))
+			}
+			before := len(b.arrived)
+			w.until("they have come", func() bool { return len(b.arrived) == before+n+1 })
+			back.stepConnected(&verbs.Completion{})
+			for _, l := range letters {
+				w.until("it is confirmed", func() bool { return l.sent == 1 })
+				check(w.t, l.sentErr)
+			}
+		}
+	})
 }
