@@ -10,53 +10,62 @@ import (
 const maxIdleWords = 16
 
 func (h *Hub) stepReceived(s *Slot, c *verbs.Completion) {
-	l := h.links[c.Queue]
-	if l == nil {
-		h.post(s)
-		return
-	}
-	if err := verbs.CompletionError(c); err != nil {
-		h.post(s)
-		l.end(err) // the message was too long, or the device is lost
+	l := h.links.get(uint64(c.Queue))
+	if l == nil || c.Status != verbs.OK {
+		h.stepMissed(l, s, c)
 		return
 	}
 	h.counts.Received++
 	l.arrivals++
-	s.received(c.Bytes)
-	s.link, s.kept = l, false
-	l.used = h.config.Loop.Now()
+	s.link, s.length, s.kept = l, int(c.Bytes), false
+	h.taking = l
 	if !l.take(s) && s.link == l {
 		h.post(s)
 	}
+	h.taking = nil
 	l.pump()
+	l.owe()
+}
+
+// stepMissed hears of a message that was too long, of a device that is lost, or of a link that has ended.
+func (h *Hub) stepMissed(l *Link, s *Slot, c *verbs.Completion) {
+	h.post(s)
+	if l != nil {
+		l.end(verbs.CompletionError(c))
+	}
 }
 
 // take reads a message, and reports whether somebody keeps its slot.
 func (l *Link) take(s *Slot) (kept bool) {
 	m := &l.hub.message
-	if err := m.Take(s.bytes); err != nil {
+	if err := m.Take(s.Bytes()); err != nil {
 		l.violated("%w", err)
 		return false
 	}
-	isAnswer := m.Head.Type == wire.Answer || m.Head.Type == wire.Refusal && l.calls[m.Head.Number] != nil
-	if m.Head.Type == wire.Refusal && !isAnswer && !l.refuse(m.Head.Number, m.Head.Code) {
-		l.violated("a refusal of message %d, which does not wait for it", m.Head.Number)
+	isAnswer := m.Head.Type == wire.Answer
+	if m.Head.Type == wire.Refusal {
+		isAnswer = l.calls.get(m.Head.Number) != nil
+		if !isAnswer && !l.refuse(m.Head.Number, m.Head.Code) {
+			l.violated("a refusal of message %d, which does not wait for it", m.Head.Number)
+			return false
+		}
+	}
+	if !l.hear(m.Head.Credit, m.Head.Taken) {
+		l.violated("%d messages may be sent, %d were taken, after %d, %d and %d sent", m.Head.Credit, m.Head.Taken, l.credit, l.heard, l.credits.sent)
 		return false
 	}
-	if err := l.hear(m.Head.Credit, m.Head.Taken); err != nil {
-		l.violated("%w", err)
-		return false
+	if !l.unheard.Empty() {
+		l.confirm()
 	}
-	l.confirm()
 	for _, number := range m.Releases.All() {
 		l.released(number)
 	}
 	switch {
+	case isAnswer:
+		return l.takeAnswer(m, s)
 	case m.Head.Type == wire.Word:
 		l.takeWord(m)
 		return false
-	case isAnswer:
-		return l.takeAnswer(m, s)
 	}
 	return l.takeMessage(m, s)
 }
@@ -89,18 +98,16 @@ func (l *Link) takeMessage(m *wire.Message, s *Slot) bool {
 	l.taken++
 	if m.Head.Type == wire.Refusal {
 		l.freed++
-		l.owe()
 		return false
 	}
 	l.hub.config.Handler.Arrived(l, m, s)
-	l.owe()
 	return true
 }
 
 // takeAnswer hands an answer to whoever called. It must fit what was asked: only what this peer was lent can have been
 // filled, once, and no further than it was lent.
 func (l *Link) takeAnswer(m *wire.Message, s *Slot) bool {
-	o := l.calls[m.Head.Number]
+	o := l.calls.get(m.Head.Number)
 	if o == nil {
 		l.violated("an answer to message %d, which is no call, or was answered", m.Head.Number)
 		return false
@@ -115,10 +122,12 @@ func (l *Link) takeAnswer(m *wire.Message, s *Slot) bool {
 			return false
 		}
 	}
-	delete(l.calls, o.number)
+	l.calls.remove(o.number)
 	s.kept = true
 	o.answer = s
-	l.takeBack(&o.returns, o)
+	if !o.returns.isBack() {
+		l.takeBack(&o.returns, o)
+	}
 	o.deliver()
 	return true
 }
@@ -126,13 +135,13 @@ func (l *Link) takeAnswer(m *wire.Message, s *Slot) bool {
 // deliver hands the answer over when everything that it has to wait for has come: the message was sent, and the peer can
 // write no more.
 func (o *Outgoing) deliver() {
-	if s := o.answer; s != nil && o.isSent && o.returns.isBack() {
-		o.answer = nil
-		o.answered(s, nil)
+	if o.answer != nil && o.isSent && o.returns.isBack() {
+		o.answered(o.answer, nil)
 	}
 }
 
 func (o *Outgoing) answered(s *Slot, err error) {
+	o.answer = nil
 	if !o.abandoned {
 		o.Owner.Answered(o, s, err)
 	} else if s != nil {
@@ -147,13 +156,16 @@ func (s *Slot) Release() {
 		return
 	}
 	h := l.hub
-	if kept := s.kept; kept || l.state == ended {
+	if s.kept || l.state == ended {
 		h.promised--
 		h.post(s)
 		return
 	}
 	l.freed++
 	h.post(s)
+	if h.taking == l {
+		return // it sees to the rest when it has taken what it takes
+	}
 	l.pump()
 	l.owe()
 }

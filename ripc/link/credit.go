@@ -1,10 +1,6 @@
 package link
 
-import (
-	"fmt"
-
-	"github.com/weft-fabric/weft/internal/fifo"
-)
+import "github.com/weft-fabric/weft/internal/fifo"
 
 // wordRoom is how many receives are kept on each link for words.
 const wordRoom = 1
@@ -45,29 +41,28 @@ func (c *credits) left() int { return int(int32(c.told - c.arrived)) }
 // untold is how many more it could send if it were told.
 func (c *credits) untold() int { return int(int32(c.freed + uint32(c.window) - c.told)) }
 
-// hear takes in what the peer says of credits and of what it has taken. Neither goes back, and it cannot have taken what was
-// not sent.
-func (c *credits) hear(credit, taken uint32) error {
+// hear takes in what the peer says of credits and of what it has taken, and reports whether that can be. Neither goes back, and it
+// cannot have taken what was not sent.
+func (c *credits) hear(credit, taken uint32) bool {
 	more, news := credit-c.credit, taken-c.heard
 	if more > maxWindow || credit-c.sent > maxWindow || news > c.sent-c.heard {
-		return fmt.Errorf("%d messages may be sent, %d were taken, after %d, %d and %d sent", credit, taken, c.credit, c.heard, c.sent)
+		return false
 	}
-	c.credit, c.heard = credit, taken
 	if more|news != 0 {
-		c.idle = 0
+		c.credit, c.heard, c.idle = credit, taken, 0
 	}
-	return nil
+	return true
 }
 
 // mustTell reports whether the peer should hear of its credits at once: half of what it had is used up, and enough is free to be
 // worth a word. One message at a time is not: its answer tells.
 func (c *credits) mustTell() bool {
-	return c.left() <= c.window/2 && c.untold() >= max(2, c.window/4)
+	return 2*c.left() <= c.window && c.untold() >= max(2, c.window/4)
 }
 
 // hasNews reports whether there is something that the peer could be told.
 func (c *credits) hasNews() bool {
-	return c.said != c.settled() || c.untold() > 0 && c.left() <= c.window/2
+	return c.said != c.settled() || c.untold() > 0 && 2*c.left() <= c.window
 }
 
 // tell returns what the next message says.
@@ -88,7 +83,7 @@ func (c *credits) settled() uint32 {
 // widen lets a peer that has used up its window send further ahead, as long as there are receives to promise.
 func (l *Link) widen() {
 	more := min(l.window, l.hub.config.Window-l.window)
-	if l.left() == 0 && more > 0 && l.hub.promise(more) {
+	if more > 0 && l.hub.promise(more) {
 		l.window += more
 	}
 }

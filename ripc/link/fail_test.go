@@ -41,14 +41,14 @@ func TestAFailureIsNotThatOfTheNextLink(t *testing.T) {
 		there.Close()
 		next, err := a.hub.NewLink()
 		check(t, err)
-		delete(a.hub.links, next.pair.Number())
-		a.hub.links[there.pair.Number()] = next // as if the device had given it out again
+		a.hub.links.remove(next.number())
+		a.hub.links.put(there.number(), next) // as if the device had given it out again
 		w.while(4 * failDelay)
 		if next.HasEnded() {
 			t.Error("it has ended")
 		}
-		delete(a.hub.links, there.pair.Number())
-		a.hub.links[next.pair.Number()] = next
+		a.hub.links.remove(there.number())
+		a.hub.links.put(next.number(), next)
 	})
 }
 

@@ -73,11 +73,14 @@ type Hub struct {
 	arriving slots // receives
 	leaving  slots // room for messages to be sent
 	promised int   // receives that peers may count on
+	batch    int   // how many receives are posted at a time
 	unposted []*Slot
-	links    map[uint32]*Link
+	links    table[Link]  // by the number of their queue pair
 	message  wire.Message // taken apart last
-	draft    wire.Message // put together last
+	draft    wire.Message // put together last, of those that are not short
+	taking   *Link        // takes a message
 	spans    []verbs.Span // of a message
+	maxSpans int          // how many of them
 	counts   Counts
 	isClosed bool
 }
@@ -96,7 +99,7 @@ func NewHub(config Config) (*Hub, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	h := &Hub{config: config, links: make(map[uint32]*Link)}
+	h := &Hub{config: config, batch: min(16, config.MaxSlots/8), maxSpans: min(8, config.Domain.Device().Limits().MaxSpans)}
 	h.arriving, h.leaving = newSlots(h, config.MaxSlots), newSlots(h, config.MaxSlots)
 	var err error
 	h.receives, err = config.Domain.NewSharedReceives(verbs.SharedConfig{Completions: config.Loop.Queue(), Depth: config.MaxSlots})
@@ -113,7 +116,7 @@ func NewHub(config Config) (*Hub, error) {
 func (h *Hub) Counts() Counts { return h.counts }
 
 // Links is how many links the hub has.
-func (h *Hub) Links() int { return len(h.links) }
+func (h *Hub) Links() int { return h.links.len() }
 
 // SlotSize is how many bytes a message of the hub's may have.
 func (h *Hub) SlotSize() int { return h.config.SlotSize }
@@ -146,7 +149,7 @@ func (h *Hub) Step(c *verbs.Completion) {
 		h.stepSent(h.leaving.at(int(which)), c)
 		return
 	}
-	l := h.links[uint32(which)]
+	l := h.links.get(which)
 	if l == nil {
 		return // it has ended meanwhile
 	}
@@ -170,7 +173,7 @@ func (h *Hub) Step(c *verbs.Completion) {
 
 // promise keeps n more receives for a peer, and makes them if there are not enough. It reports whether they fit.
 func (h *Hub) promise(n int) bool {
-	needed := h.promised + n + h.batch() - 1
+	needed := h.promised + n + h.batch - 1
 	if needed > h.config.MaxSlots {
 		return false
 	}
@@ -195,22 +198,22 @@ func (h *Hub) extend() bool {
 	return true
 }
 
-// batch is how many receives are posted at a time: whoever sends here, a NIC or a peer in shared memory, has to look at them once,
-// not once for each. Fewer than that are free and not posted, and not promised either.
-func (h *Hub) batch() int { return min(16, h.config.MaxSlots/8) }
-
-// post makes a slot ready for the next message, as soon as there are enough of them. There is room: it has as many receives as
-// slots.
+// post makes a slot ready for the next message, as soon as there are enough of them: whoever sends here, a NIC or a peer in shared
+// memory, has to look at them once, not once for each. Fewer than that are free and not posted, and not promised either.
 func (h *Hub) post(s *Slot) {
-	s.link, s.bytes = nil, nil
+	s.link, s.length = nil, 0
 	if h.isClosed {
 		return
 	}
-	if h.unposted = append(h.unposted, s); len(h.unposted) < h.batch() {
-		return
+	if h.unposted = append(h.unposted, s); len(h.unposted) >= h.batch {
+		h.postAll()
 	}
+}
+
+// postAll posts what is free. There is room: it has as many receives as slots.
+func (h *Hub) postAll() {
 	for _, s := range h.unposted {
-		_ = h.receives.Receive(h.tag(tagReceived, uint64(s.index)), s.whole()) // it fails when the device is lost: so do the links
+		_ = h.receives.Receive(h.tag(tagReceived, uint64(s.index)), s.span) // it fails when the device is lost: so do the links
 	}
 	h.unposted = h.unposted[:0]
 }
@@ -224,7 +227,7 @@ func (h *Hub) Close() error {
 	if h.isClosed {
 		return nil
 	}
-	for _, l := range h.links {
+	for l := range h.links.all() {
 		l.end(ErrClosed)
 	}
 	h.isClosed = true

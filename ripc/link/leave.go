@@ -16,7 +16,7 @@ var errLeft = errors.New("both ends have left")
 // still sent, and then the link ends. Messages of a link come in order, so that the peer's farewell is the last of them.
 func (l *Link) Leave() {
 	if l.state == ready && !l.leaves {
-		l.leaves = true
+		l.leaves, l.pending = true, true
 		l.giveBack()
 		l.pump()
 	}
@@ -25,12 +25,16 @@ func (l *Link) Leave() {
 // IsLeaving reports whether one of the two ends has said farewell: nothing new is sent.
 func (l *Link) IsLeaving() bool { return l.leaves || l.peerLeaves }
 
-// IdleFor is for how long nothing has come or gone, and nothing is under way; 0 if something is.
+// IdleFor is for how long nothing has come or gone, and nothing is under way; 0 if something is. It counts from the first call that
+// finds it so.
 func (l *Link) IdleFor(now clock.Time) time.Duration {
 	if l.state != ready || l.IsLeaving() || !l.IsIdle() {
 		return 0
 	}
-	return now.Sub(l.used)
+	if uses := l.posts + l.arrivals; uses != l.idleUses {
+		l.idleSince, l.idleUses = now, uses
+	}
+	return now.Sub(l.idleSince)
 }
 
 // giveBack tells the owners of what has not been sent that it will not be. Refusals are: else what they refuse would pass for

@@ -15,6 +15,8 @@ type lending struct {
 
 func (l *lending) isBack() bool { return l.open == 0 }
 
+func (l *lending) reset() { l.windows, l.open = l.windows[:0], 0 }
+
 // revocation is a window that is being taken back.
 type revocation struct {
 	out    *Outgoing
@@ -92,6 +94,7 @@ func (l *Link) CanLend() bool {
 // takeBack begins to take back what is lent. Who is nil is not told.
 func (l *Link) takeBack(from *lending, o *Outgoing) {
 	for _, w := range from.windows {
+		l.pending = true
 		l.revokes.Push(revocation{o, from, w})
 	}
 	from.windows = from.windows[:0]

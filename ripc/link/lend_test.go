@@ -3,6 +3,7 @@ package link
 import (
 	"bytes"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -71,6 +72,31 @@ func TestALongMessageIsPulled(t *testing.T) {
 		}
 		if len(there.spare) != 2 || !there.IsIdle() {
 			w.t.Errorf("%d windows were made for two loans at a time", len(there.spare))
+		}
+	})
+}
+
+func TestMoreComesBackAtOnceThanThereIsRoomFor(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{SendDepth: 2 * wire.MaxList}), w.newProcess(Config{FirstWindow: 4})
+		there, back := w.join(a, b)
+		piece := a.alloc(100)
+		var letters [4]*letter
+		for i := range letters {
+			letters[i] = newLetter(wire.Send, "has much to lend")
+			letters[i].Loans = slices.Repeat([]Piece{piece}, wire.MaxList)
+			check(w.t, there.Send(&letters[i].Outgoing))
+		}
+		w.until("all have arrived", func() bool { return len(b.arrived) == len(letters) })
+		for _, got := range b.arrived {
+			back.Release(got.head.Number) // one word tells of all
+		}
+		for _, l := range letters {
+			w.until("the sender has its memory back", func() bool { return l.returned == 1 })
+			check(w.t, l.returnedErr)
+		}
+		for _, got := range b.arrived {
+			got.slot.Release()
 		}
 	})
 }

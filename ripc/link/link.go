@@ -21,12 +21,13 @@ type Link struct {
 	limit int // bytes that a message to the peer may have
 
 	credits
+	pending bool                    // pump may have something to do. Invariant: if not, urgent, waiting, revokes and pulls are empty, and it does not leave
 	last    uint64                  // the number of the last message
 	urgent  fifo.Queue[*Outgoing]   // answers, which need no credit
 	waiting fifo.Queue[*Outgoing]   // the rest
 	flight  fifo.Queue[*Slot]       // being sent
 	unheard fifo.Queue[unconfirmed] // sent, and not confirmed
-	calls   map[uint64]*Outgoing    // without an answer, by number
+	calls   table[Outgoing]         // without an answer, by number
 	lent    map[uint64]*Outgoing    // that lend something, by number
 
 	spare    []*verbs.Window
@@ -42,14 +43,19 @@ type Link struct {
 	peerLeaves   bool // the peer has told this end
 
 	why      error  // it fails because of this
-	arrivals uint64 // messages that have come, words included
-	lastSeen uint64 // of them, when it failed, or was looked at since
+	lastSeen uint64 // arrivals, when it failed, or was looked at since
 
-	kept     int        // users who want to hear of the peer's end
-	wordSet  bool       // a timer to tell the peer something runs
-	watchSet bool       // a timer to watch the peer runs
-	posted   clock.Time // when something was posted last
-	used     clock.Time // when a message came or went last
+	kept     int  // users who want to hear of the peer's end
+	wordSet  bool // a timer to tell the peer something runs
+	watchSet bool // a timer to watch the peer runs
+
+	// Messages are counted, and do not look at the clock, which would take as long as they do. Who wants to know compares.
+	arrivals   uint64     // messages that have come, words included
+	posts      uint64     // messages that have gone, words included
+	wordPosts  uint64     // posts, when the timer for a word was set
+	watchPosts uint64     // posts, when the timer to watch the peer was set
+	idleUses   uint64     // arrivals and posts, when IdleFor was called last
+	idleSince  clock.Time // when it found them first
 }
 
 type state uint8
@@ -79,18 +85,15 @@ func (h *Hub) NewLink() (*Link, error) {
 		return nil, fmt.Errorf("new link: all %d receives are promised: %w", h.config.MaxSlots, ErrFull)
 	}
 	pair, err := h.config.Domain.NewQueuePair(verbs.QueueConfig{Completions: h.config.Loop.Queue(), Shared: h.receives,
-		SendDepth: h.config.SendDepth, MaxSpans: maxSpans(h.config.Domain), Access: verbs.RemoteRead | verbs.RemoteWrite})
+		SendDepth: h.config.SendDepth, MaxSpans: h.maxSpans, Access: verbs.RemoteRead | verbs.RemoteWrite})
 	if err != nil {
 		h.promised -= h.config.FirstWindow + wordRoom
 		return nil, fmt.Errorf("new link: %w", err)
 	}
 	l := &Link{hub: h, pair: pair, credits: newCredits(h.config.FirstWindow)}
-	h.links[pair.Number()] = l
+	h.links.put(l.number(), l)
 	return l, nil
 }
-
-// maxSpans is how many pieces a message is gathered from.
-func maxSpans(d *verbs.Domain) int { return min(8, d.Device().Limits().MaxSpans) }
 
 // Address is what the peer needs to connect.
 func (l *Link) Address() verbs.Address { return l.pair.Address() }
@@ -107,14 +110,17 @@ func (l *Link) Connect(peer verbs.Address, terms Terms) error {
 	return l.pair.Connect(l.tag(tagConnected), peer)
 }
 
-func (l *Link) tag(kind uint64) verbs.Tag { return l.hub.tag(kind, uint64(l.pair.Number())) }
+// number is that of its queue pair, by which the hub knows it.
+func (l *Link) number() uint64 { return uint64(l.pair.Number()) }
+
+func (l *Link) tag(kind uint64) verbs.Tag { return l.hub.tag(kind, l.number()) }
 
 func (l *Link) stepConnected(c *verbs.Completion) {
 	if err := verbs.CompletionError(c); err != nil {
 		l.end(err)
 		return
 	}
-	l.state, l.used = ready, l.hub.config.Loop.Now()
+	l.state, l.idleSince = ready, l.hub.config.Loop.Now()
 	l.hub.config.Handler.Ready(l)
 	l.watch()
 	l.pump()
@@ -132,7 +138,7 @@ func (l *Link) HasEnded() bool { return l.state == ended }
 
 // IsIdle reports whether nothing is under way on the link that this end knows of.
 func (l *Link) IsIdle() bool {
-	return l.urgent.Empty() && l.waiting.Empty() && l.flight.Empty() && l.unheard.Empty() && len(l.calls) == 0 && len(l.lent) == 0 &&
+	return l.urgent.Empty() && l.waiting.Empty() && l.flight.Empty() && l.unheard.Empty() && l.calls.len() == 0 && len(l.lent) == 0 &&
 		l.pulls.Empty() && l.reading.Empty() && l.releases.Empty() && l.held() == 0 && l.kept == 0
 }
 
@@ -155,7 +161,7 @@ func (l *Link) fail(why error) {
 	l.failIn()
 }
 
-func (l *Link) failIn() { l.hub.port.After(failDelay, tagFailed<<kindShift|uint64(l.pair.Number())) }
+func (l *Link) failIn() { l.hub.port.After(failDelay, tagFailed<<kindShift|l.number()) }
 
 // failDelay is how long nothing must have come.
 const failDelay = time.Millisecond
@@ -184,8 +190,8 @@ func (l *Link) end(why error) {
 	if err := l.pair.Close(); err != nil {
 		why = errors.Join(why, err)
 	}
-	delete(h.links, l.pair.Number())
-	h.promised -= l.window + wordRoom + len(l.calls) - l.held() // what is held is given back when it is released
+	h.links.remove(l.number())
+	h.promised -= l.window + wordRoom + l.calls.len() - l.held() // what is held is given back when it is released
 	l.tellSenders(why)
 	for _, p := range l.pulls.Drain() {
 		p.finish(fmt.Errorf("%w: %w", ErrLost, why))
@@ -204,7 +210,7 @@ func (l *Link) tellSenders(why error) {
 		l.hub.leaving.give(s)
 		if o != nil && !o.Confirm {
 			if o.Head.Type == wire.Call {
-				delete(l.calls, o.number) // who hears that it was not sent waits for no answer
+				l.calls.remove(o.number) // who hears that it was not sent waits for no answer
 			}
 			o.sent(lost)
 		}
@@ -213,12 +219,12 @@ func (l *Link) tellSenders(why error) {
 	for _, o := range append(l.urgent.Drain(), l.waiting.Drain()...) {
 		o.sent(notSent)
 	}
-	for _, o := range l.calls {
+	for o := range l.calls.all() {
 		o.answered(nil, lost)
 	}
 	for _, o := range l.lent {
 		o.cameBack(lost)
 	}
-	l.calls, l.lent = nil, nil
+	l.calls, l.lent = table[Outgoing]{}, nil
 	l.revokes, l.revoking, l.spare = fifo.Queue[revocation]{}, fifo.Queue[revocation]{}, nil
 }

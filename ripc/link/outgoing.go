@@ -18,6 +18,9 @@ type Piece struct {
 
 func (p *Piece) isRegistered() bool { return p.Span.Length > 0 }
 
+// isLarge reports whether the piece is worth being gathered from where it is. Below a cache line or two, copying is cheaper.
+func (p *Piece) isLarge() bool { return p.Span.Length >= 256 }
+
 // Fill is a piece that an answer puts into a return of its request's, or a Send on a line into a return that came before.
 type Fill struct {
 	Return int       // its place in the list of that message
@@ -77,9 +80,14 @@ func grace(expiry time.Duration) time.Duration { return max(time.Second, expiry/
 
 // Reset makes o ready to be sent once more, elsewhere. Nothing of it may be under way.
 func (o *Outgoing) Reset() {
-	*o = Outgoing{Head: o.Head, Items: o.Items, Loans: o.Loans, Returns: o.Returns, Fills: o.Fills, Until: o.Until, Expiry: o.Expiry, Credit: o.Credit,
-		Confirm: o.Confirm, Owner: o.Owner, loans: lending{windows: o.loans.windows[:0]}, returns: lending{windows: o.returns.windows[:0]}}
+	o.number, o.until, o.why, o.answer = 0, 0, nil, nil
+	o.isPosted, o.isSent, o.abandoned = false, false, false
+	o.loans.reset()
+	o.returns.reset()
 }
+
+// isShort reports whether items are all that it has, as most messages.
+func (o *Outgoing) isShort() bool { return len(o.Loans)|len(o.Returns)|len(o.Fills) == 0 }
 
 func (o *Outgoing) lends() bool { return len(o.Loans)+len(o.Returns) > 0 }
 
@@ -99,11 +107,22 @@ func (o *Outgoing) check(limit int) error {
 	if o.Owner == nil || o.Head.Type == wire.Word || o.Expiry < 0 {
 		return fmt.Errorf("a %v without an owner, or with a negative expiry: %w", o.Head.Type, ErrArgument)
 	}
-	for _, n := range []int{len(o.Items), len(o.Loans), len(o.Returns), len(o.Fills)} {
-		if n > wire.MaxList {
-			return fmt.Errorf("%d items, loans, returns or fills, at most %d of each: %w", n, wire.MaxList, ErrArgument)
+	if n := max(len(o.Items), len(o.Loans), len(o.Returns), len(o.Fills)); n > wire.MaxList {
+		return fmt.Errorf("%d items, loans, returns or fills, at most %d of each: %w", n, wire.MaxList, ErrArgument)
+	}
+	if !o.isShort() {
+		if err := o.checkLists(); err != nil {
+			return err
 		}
 	}
+	if n := o.size(); n > limit {
+		return fmt.Errorf("%d bytes with head and lists, at most %d; send it long: %w", n, limit, ErrTooLarge)
+	}
+	return nil
+}
+
+// checkLists finds what is wrong with what a message lends and fills.
+func (o *Outgoing) checkLists() error {
 	for _, list := range [][]Piece{o.Loans, o.Returns} {
 		for i := range list {
 			if !list[i].isRegistered() {
@@ -115,9 +134,6 @@ func (o *Outgoing) check(limit int) error {
 		if f := &o.Fills[i]; f.Piece.Span.Length > 0 && uint64(f.Piece.Span.Length) > f.Into.Length {
 			return fmt.Errorf("%d bytes do not fit into a return of %d: %w", f.Piece.Span.Length, f.Into.Length, ErrArgument)
 		}
-	}
-	if n := o.size(); n > limit {
-		return fmt.Errorf("%d bytes with head and lists, at most %d; send it long: %w", n, limit, ErrTooLarge)
 	}
 	return nil
 }

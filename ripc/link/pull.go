@@ -49,6 +49,7 @@ func (l *Link) Pull(p *Pull) error {
 			return fmt.Errorf("pull a loan of %d bytes into %d: %w", p.From[i].Length, p.Into[i].Length, ErrArgument)
 		}
 	}
+	l.pending = true
 	l.pulls.Push(p)
 	l.pumpPulls()
 	return nil

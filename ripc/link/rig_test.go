@@ -29,6 +29,7 @@ type world struct {
 	fabric *sim.Fabric // nil: the software NIC
 	lanes  soft.Lanes  // of that; 0: all
 	loops  []*loop.Loop
+	hubs   []*Hub
 }
 
 // everywhere runs a test in the simulator and on the software NIC.
@@ -58,6 +59,7 @@ func (w *world) until(what string, so func() bool) {
 	w.t.Helper()
 	if w.turn(); w.fabric != nil { // what was staged outside a Step goes to the NIC
 		check(w.t, w.fabric.RunUntil(so, w.fabric.Now().Add(time.Minute)))
+		w.checkLinks()
 	} else {
 		for end := time.Now().Add(20 * time.Second); !so() && time.Now().Before(end); {
 			w.turn()
@@ -72,6 +74,18 @@ func (w *world) turn() {
 	for _, l := range w.loops {
 		_, err := l.Turn()
 		check(w.t, err)
+	}
+	w.checkLinks()
+}
+
+// checkLinks finds a link on which something waits that pump would pass by.
+func (w *world) checkLinks() {
+	for _, h := range w.hubs {
+		for l := range h.links.all() {
+			if !l.pending && (!l.urgent.Empty() || !l.waiting.Empty() || !l.revokes.Empty() || !l.pulls.Empty() || l.leaves || l.state == ready && l.mustTell()) {
+				w.t.Fatalf("nothing is pending: %+v", l)
+			}
+		}
 	}
 }
 
@@ -143,7 +157,7 @@ func (w *world) newProcess(config Config) *process {
 	config.Domain, config.Loop, config.Handler = p.domain, p.loop, p
 	p.hub, err = NewHub(config)
 	check(w.t, err)
-	w.loops = append(w.loops, p.loop)
+	w.loops, w.hubs = append(w.loops, p.loop), append(w.hubs, p.hub)
 	w.t.Cleanup(func() {
 		for _, c := range []interface{ Close() error }{p.hub, p.loop, queue, p.domain, device} {
 			check(w.t, c.Close())

@@ -2,7 +2,6 @@ package link
 
 import (
 	"fmt"
-	"time"
 
 	"github.com/weft-fabric/weft/internal/fifo"
 	"github.com/weft-fabric/weft/ripc/wire"
@@ -21,20 +20,41 @@ func (l *Link) Send(o *Outgoing) error {
 	if l.IsLeaving() && o.needsCredit() && !o.Credit {
 		return fmt.Errorf("%w: the link is being left", ErrNotSent)
 	}
-	if o.Head.Type == wire.Refusal && l.urgent.Len()+l.refused.Len() >= maxRefusals {
+	if o.Head.Type == wire.Refusal {
+		if err := l.admitRefusal(o); err != nil {
+			return err
+		}
+	}
+	if l.state == ready && !l.pending && o.Until == 0 { // nothing has to go first
+		if slot := l.begin(o); slot != nil {
+			l.transmit(o, slot)
+			return nil
+		}
+	}
+	l.queue(o)
+	return nil
+}
+
+// admitRefusal ends the link of a peer that sends to nobody, and does not take what it is told.
+func (l *Link) admitRefusal(o *Outgoing) error {
+	if l.urgent.Len()+l.refused.Len() >= maxRefusals {
 		l.violated("%d messages that were refused, and no room for the refusals", maxRefusals)
 		return fmt.Errorf("%w: the link is %w", ErrNotSent, ErrClosed)
 	}
 	if o.refusesSend() {
 		l.refused.Push(l.taken) // it is the last that came
 	}
+	return nil
+}
+
+func (l *Link) queue(o *Outgoing) {
+	l.pending = true
 	if o.needsCredit() {
 		l.waiting.Push(o)
 	} else {
 		l.urgent.Push(o)
 	}
 	l.pump()
-	return nil
 }
 
 // maxRefusals is how many a peer can have wait that sends to nobody, and does not take what it is told.
@@ -74,223 +94,84 @@ func (l *Link) TakeBack(o *Outgoing) {
 // IsPosted reports whether the NIC has the message. Items that were copied are the program's again.
 func (o *Outgoing) IsPosted() bool { return o.isPosted }
 
-// pump sends what can be sent.
+// pump sends what can be sent. It is called whenever something may have made that possible, and most often nothing waits.
 func (l *Link) pump() {
+	if l.pending {
+		l.pumpAll()
+	}
+}
+
+func (l *Link) pumpAll() {
 	if l.state != ready {
 		return
 	}
 	l.pumpRevokes()
-	for !l.urgent.Empty() && l.transmit(&l.urgent) {
-	}
-	for l.state == ready && !l.waiting.Empty() && l.transmit(&l.waiting) {
-	}
+	l.pumpQueue(&l.urgent)
+	l.pumpQueue(&l.waiting)
 	l.pumpPulls()
-	if l.state == ready && l.mustTell() {
-		l.sendWord(wire.NoCode)
-	}
+	l.pending = l.leaves || !l.urgent.Empty() || !l.waiting.Empty() || !l.revokes.Empty() || !l.pulls.Empty()
+	l.pumpWord()
 	l.pumpFarewell()
 }
 
-// transmit sends the first of a queue, if nothing is in the way, and reports whether that has been settled. It is off the queue before
-// its owner is told, who may want to send something else.
-func (l *Link) transmit(queue *fifo.Queue[*Outgoing]) bool {
-	o := queue.Front()
-	if o.Until > 0 && l.hub.config.Loop.Now() >= o.Until {
-		o.Until = 0
-		o.Owner.(LateOwner).Late(o)
-	}
-	if l.pair.Room() < o.requests() || o.needsCredit() && !l.maySend() {
-		return false
-	}
-	slot := l.hub.leaving.take()
-	if slot == nil {
-		return false
-	}
-	if o.Head.Type == wire.Call && !l.hub.promise(1) {
-		l.hub.leaving.give(slot)
-		return false
-	}
-	if err := l.put(o, slot); err != nil {
-		l.hub.leaving.give(slot)
-		if o.Head.Type == wire.Call {
-			l.hub.promised--
+// pumpQueue sends from a queue until something is in the way. A message is off the queue before its owner is told, who may want to send
+// something else.
+func (l *Link) pumpQueue(queue *fifo.Queue[*Outgoing]) {
+	for l.state == ready && !queue.Empty() {
+		o := queue.Front()
+		if o.Until > 0 && l.hub.config.Loop.Now() >= o.Until {
+			o.Until = 0
+			o.Owner.(LateOwner).Late(o)
+		}
+		slot := l.begin(o)
+		if slot == nil {
+			return
 		}
 		queue.Pop()
-		o.sent(fmt.Errorf("%w: %w", ErrNotSent, err))
-		return true
+		l.transmit(o, slot)
 	}
-	queue.Pop()
-	l.book(o)
-	return true
 }
 
-// book notes what a message that was sent has begun.
-func (l *Link) book(o *Outgoing) {
+// begin takes what it needs to send o: room, a credit, a slot and, for a call, a receive to keep for its answer. It returns nil if
+// something is not there.
+func (l *Link) begin(o *Outgoing) *Slot {
+	if l.pair.Room() < o.requests() || o.needsCredit() && !l.maySend() {
+		return nil
+	}
+	slot := l.hub.leaving.take()
+	if slot != nil && o.Head.Type == wire.Call && !l.hub.promise(1) {
+		l.hub.leaving.give(slot)
+		return nil
+	}
+	return slot
+}
+
+// transmit sends a message, and notes what that has begun.
+func (l *Link) transmit(o *Outgoing, slot *Slot) {
+	if err := l.put(o, slot); err != nil {
+		l.giveUp(o, slot, err)
+		return
+	}
+	o.isPosted = true
 	if o.needsCredit() {
 		l.credits.sent++
 	}
-	if o.Head.Type == wire.Send {
+	switch o.Head.Type {
+	case wire.Send:
 		l.remember(o)
-	}
-	if o.Head.Type == wire.Call {
-		if l.calls == nil {
-			l.calls = make(map[uint64]*Outgoing)
-		}
-		l.calls[o.number] = o
+	case wire.Call:
+		l.calls.put(o.number, o)
 		l.watch()
 	}
 }
 
-// put stages a message: what it lends first, then what it fills, then itself, in the order in which the peer must see them.
-func (l *Link) put(o *Outgoing, slot *Slot) error {
-	m := &l.hub.draft
-	m.Clear()
-	m.Head = o.Head
-	if o.number = o.Head.Number; o.needsCredit() && !o.Credit {
-		l.last++
-		o.number, m.Head.Number = l.last, l.last
+// giveUp tells the owner of a message that it cannot be sent.
+func (l *Link) giveUp(o *Outgoing, slot *Slot, why error) {
+	l.hub.leaving.give(slot)
+	if o.Head.Type == wire.Call {
+		l.hub.promised--
 	}
-	for i := range o.Items {
-		m.Items.Add(o.Items[i].Bytes)
-	}
-	if o.lends() {
-		if err := l.lend(o, m); err != nil {
-			return err
-		}
-	}
-	if err := l.fill(o, m); err != nil {
-		return err
-	}
-	if o.refusesSend() {
-		l.refused.Pop()
-	}
-	l.putNews(m, l.limit-o.size())
-	slot.out = o
-	if err := l.post(m, o.Items, slot); err != nil {
-		return err
-	}
-	o.isPosted = true
-	return nil
-}
-
-// putNews has a message say what the peer has not been told, as far as there is room.
-func (l *Link) putNews(m *wire.Message, room int) {
-	l.widen()
-	m.Head.Credit, m.Head.Taken = l.tell()
-	for n := wire.ReleaseRoom(room); n > 0 && !l.releases.Empty() && m.Releases.Add(l.releases.Front()); n-- {
-		l.releases.Pop()
-	}
-}
-
-// post writes the message to its slot and stages it. Items that lie in registered memory are gathered from there, if they are
-// worth a span of their own; the rest is copied behind the head.
-func (l *Link) post(m *wire.Message, items []Piece, slot *Slot) error {
-	h := l.hub
-	room := slot.room()
-	end := m.Put(room)
-	begin := 0 // of what has not been made a span
-	h.spans = h.spans[:0]
-	for i := range items {
-		if p := &items[i]; l.worthASpan(p, len(h.spans)) {
-			h.spans = append(h.spans, slot.span(begin, end-begin), p.Span)
-			begin = end
-		} else {
-			h.counts.Copied += uint64(len(p.Bytes))
-			end += copy(room[end:], p.Bytes)
-		}
-	}
-	if end > begin {
-		h.spans = append(h.spans, slot.span(begin, end-begin))
-	}
-	request := verbs.Request{Tag: h.tag(tagSent, uint64(slot.index)), Op: verbs.OpSend, Span: h.spans[0], More: h.spans[1:]}
-	if err := l.pair.Stage(&request); err != nil {
-		return err
-	}
-	slot.link = l
-	l.flight.Push(slot)
-	l.posted = h.config.Loop.Now()
-	l.used = l.posted
-	h.counts.Sent++
-	return nil
-}
-
-// worthASpan reports whether an item is gathered from where it is. Below a cache line or two, copying is cheaper.
-func (l *Link) worthASpan(p *Piece, used int) bool {
-	const smallest = 256
-	return p.Span.Length >= smallest && used+3 <= maxSpans(l.hub.config.Domain)
-}
-
-// fill writes what an answer puts into the returns of its request. The answer itself is staged behind it, so that it comes
-// when the bytes are there (figure 2(b)).
-func (l *Link) fill(o *Outgoing, m *wire.Message) error {
-	for i := range o.Fills {
-		f := &o.Fills[i]
-		n := uint64(f.Piece.Span.Length)
-		m.Fills.Add(wire.Fill{Return: uint32(f.Return), Length: n})
-		if n == 0 {
-			continue
-		}
-		to := verbs.RemoteSpan{Address: f.Into.Address, Length: f.Into.Length, Key: f.Into.Key}
-		if err := l.pair.Write(l.tag(tagWritten), f.Piece.Span, to, verbs.Quiet); err != nil {
-			return err
-		}
-		l.hub.counts.Filled += n
-	}
-	return nil
-}
-
-// sendWord tells the peer what it has not been told, in a message of its own, and reports whether it has. If there is no room, what
-// is under way will end, and pump comes here again.
-func (l *Link) sendWord(code wire.Code) bool {
-	if l.pair.Room() == 0 {
-		return false
-	}
-	slot := l.hub.leaving.take()
-	if slot == nil {
-		return false
-	}
-	m := &l.hub.draft
-	m.Clear()
-	m.Head.Type, m.Head.Code = wire.Word, code
-	l.putNews(m, l.limit-wire.HeadSize)
-	slot.out = nil
-	if err := l.post(m, nil, slot); err != nil {
-		l.hub.leaving.give(slot)
-		l.fail(err)
-		return false
-	}
-	l.hub.counts.Words++
-	return true
-}
-
-// owe sees to it that the peer is told, soon, what no message has told it by then.
-func (l *Link) owe() {
-	if !l.wordSet && l.state == ready && (l.hasNews() || !l.releases.Empty()) {
-		l.wordIn(wordDelay)
-	}
-}
-
-func (l *Link) wordIn(wait time.Duration) {
-	l.wordSet = true
-	l.hub.port.After(wait, tagWord<<kindShift|uint64(l.pair.Number()))
-}
-
-// wordDelay is how long news wait for a message to travel with.
-const wordDelay = 200 * time.Microsecond
-
-// stepWord sends a word, unless the peer was told something meanwhile: then the news are younger than that, and where one
-// message follows another, the next one tells.
-func (l *Link) stepWord() {
-	l.wordSet = false
-	if l.state != ready || !l.hasNews() && l.releases.Empty() {
-		return
-	}
-	if young := wordDelay - l.hub.config.Loop.Now().Sub(l.posted); young > 0 {
-		l.wordIn(young)
-		return
-	}
-	l.sendWord(wire.NoCode)
-	l.owe() // there may be more releases than fit
+	o.sent(fmt.Errorf("%w: %w", ErrNotSent, why))
 }
 
 func (h *Hub) stepSent(slot *Slot, c *verbs.Completion) {
@@ -298,8 +179,8 @@ func (h *Hub) stepSent(slot *Slot, c *verbs.Completion) {
 	if l == nil {
 		return // its link has ended, and has given it back
 	}
-	if err := verbs.CompletionError(c); err != nil {
-		l.fail(err)
+	if c.Status != verbs.OK {
+		l.fail(verbs.CompletionError(c))
 		return
 	}
 	l.flight.Pop()

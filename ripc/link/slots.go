@@ -12,23 +12,23 @@ const blockSlots = 64
 
 // Slot is memory for one message: of the hub's receives, or for a message to be sent.
 type Slot struct {
-	memory *verbs.Memory // of its block
-	offset int           // in it
-	size   int
+	memory *verbs.Memory // of its block, of which the slot is a piece: its bytes are there as long as it can be reached
+	room   []byte        // these bytes
+	span   verbs.Span    // the same
 	index  int
-	link   *Link  // what it was received on, or sends on; nil: none
-	bytes  []byte // of the message that was received
-	kept   bool   // a receive was kept for it: it gives no credit back
+	link   *Link // what it was received on, or sends on; nil: none
+	length int   // of the message that was received
+	kept   bool  // a receive was kept for it: it gives no credit back
 	out    *Outgoing
 }
 
 // Bytes is the message that lies in the slot. It is valid until the slot is released.
-func (s *Slot) Bytes() []byte { return s.bytes }
+func (s *Slot) Bytes() []byte { return s.room[:s.length:s.length] }
 
-func (s *Slot) whole() verbs.Span         { return s.memory.Span(s.offset, s.size) }
-func (s *Slot) span(at, n int) verbs.Span { return s.memory.Span(s.offset+at, n) }
-func (s *Slot) room() []byte              { return s.memory.Bytes()[s.offset : s.offset+s.size : s.offset+s.size] }
-func (s *Slot) received(n uint32)         { s.bytes = s.room()[:n:n] }
+// piece is the slot's memory from begin to end.
+func (s *Slot) piece(begin, end int) verbs.Span {
+	return s.span.Sub(uint32(begin), uint32(end-begin))
+}
 
 // slots are slots in blocks of registered memory, which no peer may touch by itself.
 type slots struct {
@@ -58,24 +58,30 @@ func (s *slots) extend() error {
 	}
 	s.blocks = append(s.blocks, memory)
 	for i := range n {
-		s.list = append(s.list, &Slot{memory: memory, offset: i * size, size: size, index: len(s.list)})
+		at := i * size
+		s.list = append(s.list, &Slot{memory: memory, room: memory.Bytes()[at : at+size : at+size], span: memory.Span(at, size), index: len(s.list)})
 	}
 	return nil
 }
 
 // take returns a free slot, or nil if there are no more.
 func (s *slots) take() *Slot {
-	if len(s.free) == 0 {
-		first := len(s.list)
-		if s.extend() != nil {
-			return nil
-		}
-		s.free = append(s.free, s.list[first:]...)
+	if len(s.free) == 0 && !s.refill() {
+		return nil
 	}
 	last := len(s.free) - 1
 	slot := s.free[last]
 	s.free = s.free[:last]
 	return slot
+}
+
+func (s *slots) refill() bool {
+	first := len(s.list)
+	if s.extend() != nil {
+		return false
+	}
+	s.free = append(s.free, s.list[first:]...)
+	return true
 }
 
 func (s *slots) give(slot *Slot) {

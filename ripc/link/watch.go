@@ -4,9 +4,15 @@ import "github.com/weft-fabric/weft/verbs"
 
 // watch looks after a link that waits for its peer: for an answer, for what it was lent, or for bytes.
 func (l *Link) watch() {
-	if !l.watchSet && l.state == ready {
-		l.watchSet = true
-		l.hub.port.After(watchEvery, tagWatch<<kindShift|uint64(l.pair.Number()))
+	if !l.watchSet {
+		l.setWatch()
+	}
+}
+
+func (l *Link) setWatch() {
+	if l.state == ready {
+		l.watchSet, l.watchPosts = true, l.posts
+		l.hub.port.After(watchEvery, tagWatch<<kindShift|l.number())
 	}
 }
 
@@ -31,11 +37,10 @@ func (l *Link) stepWatch() {
 		return
 	}
 	l.expire()
-	if l.state != ready || len(l.calls)+len(l.lent)+l.reading.Len()+l.unheard.Len()+l.kept == 0 {
+	if l.state != ready || l.calls.len()+len(l.lent)+l.reading.Len()+l.unheard.Len()+l.kept == 0 {
 		return
 	}
-	if now := l.hub.config.Loop.Now(); now.Sub(l.posted) >= watchEvery && l.pair.Room() > 1 {
-		l.posted = now
+	if l.posts == l.watchPosts && l.pair.Room() > 1 {
 		if err := l.pair.Write(l.tag(tagWritten), verbs.Span{}, verbs.RemoteSpan{}, verbs.Quiet); err != nil {
 			l.fail(err)
 			return
