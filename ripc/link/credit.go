@@ -54,16 +54,15 @@ func (c *credits) hear(credit, taken uint32) bool {
 	return true
 }
 
-// mustTell reports whether the peer should hear of its credits at once: half of what it had is used up, and enough is free to be
-// worth a word. One message at a time is not: its answer tells.
-func (c *credits) mustTell() bool {
-	return 2*c.left() <= c.window && c.untold() >= max(2, c.window/4)
-}
+// isLow reports whether half of what the peer had is used up.
+func (c *credits) isLow() bool { return 2*c.left() <= c.window }
+
+// mustTell reports whether the peer should hear of its credits at once: it has not many left, and enough is free to be worth a word.
+// One message at a time is not: its answer tells.
+func (c *credits) mustTell() bool { return c.isLow() && c.untold() >= max(2, c.window/4) }
 
 // hasNews reports whether there is something that the peer could be told.
-func (c *credits) hasNews() bool {
-	return c.said != c.settled() || c.untold() > 0 && 2*c.left() <= c.window
-}
+func (c *credits) hasNews() bool { return c.said != c.settled() || c.isLow() && c.untold() > 0 }
 
 // tell returns what the next message says.
 func (c *credits) tell() (credit, taken uint32) {
