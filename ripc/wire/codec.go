@@ -147,11 +147,35 @@ func putSpans(b []byte, at int, list []Span) int {
 // Take takes b apart. The items point into b. Every field is checked; an error is ErrMalformed, says which it was, and leaves
 // nothing of the message.
 func (m *Message) Take(b []byte) error {
+	if m.takePlain(b) {
+		return nil
+	}
 	err := m.take(b)
 	if err != nil {
 		*m = Message{}
 	}
 	return err
+}
+
+// begin is how a head begins: magic and version.
+const begin = magic<<8 | version
+
+// takePlain takes apart a message of the most common kind, from one service to another, with items alone, and reports whether it was a
+// good one. It is take without what such a message does not have; what is wrong with others is left to that.
+func (m *Message) takePlain(b []byte) bool {
+	if len(b) < HeadSize {
+		return false
+	}
+	head := (*[HeadSize]byte)(b)
+	lists := order.Uint64(head[atCode:]) // the code, how long each list is, beginning with the items, and a zero
+	items := lists >> 40
+	if order.Uint32(head[:])>>8 != begin || items > MaxList || lists<<24 != 0 {
+		return false
+	}
+	m.Items.n, m.Loans.n, m.Returns.n, m.Fills.n, m.Releases.n = int(items), 0, 0, 0, 0
+	m.takeFields(head)
+	at := HeadSize + int(items)*itemSize
+	return m.Head.isPlain() && at+int(order.Uint32(head[atBytes:])) == len(b) && m.takeItems(b, at) == nil
 }
 
 func (m *Message) take(b []byte) error {
@@ -165,27 +189,19 @@ func (m *Message) take(b []byte) error {
 	if want := uint64(m.Overhead()) + uint64(order.Uint32(head[atBytes:])); want != uint64(len(b)) {
 		return malformed("%d bytes, but its head and lists say %d", len(b), want)
 	}
-	at := HeadSize + m.Items.n*itemSize
-	if !m.isShort() {
-		var err error
-		if at, err = m.takeLists(b, at); err != nil {
-			return err
-		}
+	at, err := m.takeLists(b, HeadSize+m.Items.n*itemSize)
+	if err != nil {
+		return err
 	}
 	return m.takeItems(b, at)
 }
 
 // takeHead reads the head, and the lengths of the lists.
 func (m *Message) takeHead(b *[HeadSize]byte) error {
-	begin := order.Uint32(b[:])
-	if begin>>8 != magic<<8|version {
-		return malformed("it begins with %#x, version %d; this end speaks %#x, version %d", begin>>16, begin>>8&0xff, magic, version)
+	if got := order.Uint32(b[:]) >> 8; got != begin {
+		return malformed("it begins with %#x, version %d; this end speaks %#x, version %d", got>>8, got&0xff, magic, version)
 	}
-	h := &m.Head
-	h.Type, h.Code = Type(begin), Code(order.Uint16(b[atCode:]))
-	h.Credit, h.Number, h.Epoch = order.Uint32(b[atCredit:]), order.Uint64(b[atNumber:]), order.Uint64(b[atEpoch:])
-	h.From, h.To = ID(b[atFrom:]), ID(b[atTo:])
-	h.Taken, h.Expiry, h.Patience = order.Uint32(b[atTaken:]), order.Uint32(b[atExpiry:]), order.Uint32(b[atPatience:])
+	m.takeFields(b)
 	m.Items.n, m.Loans.n, m.Returns.n = int(b[atItems]), int(b[atLoans]), int(b[atReturns])
 	m.Fills.n, m.Releases.n = int(b[atFills]), int(b[atReleases])
 	if longest := max(m.Items.n, m.Loans.n, m.Returns.n, m.Fills.n, m.Releases.n); longest > MaxList {
@@ -194,18 +210,21 @@ func (m *Message) takeHead(b *[HeadSize]byte) error {
 	if b[atReleases+1] != 0 {
 		return malformed("a byte that must be zero is not")
 	}
-	if m.isPlain() {
-		return nil
-	}
 	return m.check()
 }
 
-// isPlain reports whether the message is of the most common kind, from one service to another, with items alone: check would find
-// nothing, and takes longer to say so.
-func (m *Message) isPlain() bool {
+func (m *Message) takeFields(b *[HeadSize]byte) {
 	h := &m.Head
+	h.Type, h.Code = Type(b[atType]), Code(order.Uint16(b[atCode:]))
+	h.Credit, h.Number, h.Epoch = order.Uint32(b[atCredit:]), order.Uint64(b[atNumber:]), order.Uint64(b[atEpoch:])
+	h.From, h.To = ID(b[atFrom:]), ID(b[atTo:])
+	h.Taken, h.Expiry, h.Patience = order.Uint32(b[atTaken:]), order.Uint32(b[atExpiry:]), order.Uint32(b[atPatience:])
+}
+
+// isPlain reports whether check would find nothing in a message that has this head, and items alone.
+func (h *Head) isPlain() bool {
 	return h.Type-Send <= Answer-Send && h.Code == NoCode && h.Expiry == 0 && (h.Patience == 0 || h.Type == Call) &&
-		h.From.isOne() && h.To.isOne() && m.isShort()
+		h.From.isOne() && h.To.isOne()
 }
 
 // check finds what does not belong together.
