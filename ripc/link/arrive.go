@@ -18,11 +18,11 @@ func (h *Hub) stepReceived(s *Slot, c *verbs.Completion) {
 	h.counts.Received++
 	l.arrivals++
 	s.link, s.length, s.kept = l, int(c.Bytes), false
-	h.taking = l
+	l.taking = true
 	if !l.take(s) && s.link == l {
 		h.post(s)
 	}
-	h.taking = nil
+	l.taking = false
 	l.pump()
 	l.owe()
 }
@@ -122,7 +122,7 @@ func (l *Link) takeAnswer(m *wire.Message, s *Slot) bool {
 			return false
 		}
 	}
-	l.calls.remove(o.number)
+	l.calls.remove(o.Head.Number)
 	s.kept = true
 	o.answer = s
 	if !o.returns.isBack() {
@@ -163,7 +163,7 @@ func (s *Slot) Release() {
 	}
 	l.freed++
 	h.post(s)
-	if h.taking == l {
+	if l.taking {
 		return // it sees to the rest when it has taken what it takes
 	}
 	l.pump()

@@ -15,7 +15,7 @@ type unconfirmed struct {
 
 // remember keeps a Send until the peer says that it has taken it. There are never more than it may send ahead.
 func (l *Link) remember(o *Outgoing) {
-	u := unconfirmed{number: o.number, ordinal: l.credits.sent, to: o.Head.To}
+	u := unconfirmed{number: o.Head.Number, ordinal: l.credits.sent, to: o.Head.To}
 	if o.Confirm {
 		u.out = o
 		l.watch()

@@ -78,7 +78,6 @@ type Hub struct {
 	links    table[Link]  // by the number of their queue pair
 	message  wire.Message // taken apart last
 	draft    wire.Message // put together last, of those that are not short
-	taking   *Link        // takes a message
 	spans    []verbs.Span // of a message
 	maxSpans int          // how many of them
 	counts   Counts

@@ -45,7 +45,7 @@ func (l *Link) lend(o *Outgoing, m *wire.Message) error {
 	if l.lent == nil {
 		l.lent = make(map[uint64]*Outgoing)
 	}
-	l.lent[o.number] = o
+	l.lent[o.Head.Number] = o
 	l.watch()
 	return nil
 }
@@ -134,7 +134,7 @@ func (l *Link) settle(o *Outgoing, which *lending) {
 		o.deliver()
 	}
 	if o.loans.isBack() && o.returns.isBack() {
-		delete(l.lent, o.number)
+		delete(l.lent, o.Head.Number)
 		o.Owner.Returned(o, o.why)
 	}
 }

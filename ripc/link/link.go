@@ -22,6 +22,7 @@ type Link struct {
 
 	credits
 	pending bool                    // pump may have something to do. Invariant: if not, urgent, waiting, revokes and pulls are empty, and it does not leave
+	taking  bool                    // a message is being taken in
 	last    uint64                  // the number of the last message
 	urgent  fifo.Queue[*Outgoing]   // answers, which need no credit
 	waiting fifo.Queue[*Outgoing]   // the rest
@@ -210,7 +211,7 @@ func (l *Link) tellSenders(why error) {
 		l.hub.leaving.give(s)
 		if o != nil && !o.Confirm {
 			if o.Head.Type == wire.Call {
-				l.calls.remove(o.number) // who hears that it was not sent waits for no answer
+				l.calls.remove(o.Head.Number) // who hears that it was not sent waits for no answer
 			}
 			o.sent(lost)
 		}

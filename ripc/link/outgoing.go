@@ -31,7 +31,7 @@ type Fill struct {
 // Outgoing is a message on its way. It belongs to the link from Send until its owner has been told its end: that it was
 // sent, and that it was answered if it is a Call, and that nothing is lent any more if it lends.
 type Outgoing struct {
-	Head    wire.Head // Type, Code, From, To and Epoch; of an Answer or a Refusal also Number
+	Head    wire.Head // Type, Code, From, To and Epoch; of a Call also Patience; of an Answer or a Refusal also Number. The rest is the link's
 	Items   []Piece
 	Loans   []Piece       // what the peer may read; in registered memory
 	Returns []Piece       // what the peer may write its answer to; of a Call, or of a Send on a line, in registered memory
@@ -42,7 +42,6 @@ type Outgoing struct {
 	Confirm bool          // of a Send: Sent is told when the peer has handed it to the service, or has refused it
 	Owner   Owner
 
-	number    uint64
 	loans     lending
 	returns   lending
 	until     clock.Time // when what is lent is taken back
@@ -80,7 +79,7 @@ func grace(expiry time.Duration) time.Duration { return max(time.Second, expiry/
 
 // Reset makes o ready to be sent once more, elsewhere. Nothing of it may be under way.
 func (o *Outgoing) Reset() {
-	o.number, o.until, o.why, o.answer = 0, 0, nil, nil
+	o.until, o.why, o.answer = 0, nil, nil
 	o.isPosted, o.isSent, o.abandoned = false, false, false
 	o.loans.reset()
 	o.returns.reset()

@@ -7,9 +7,9 @@ import (
 
 // put stages a message.
 func (l *Link) put(o *Outgoing, slot *Slot) error {
-	if o.number = o.Head.Number; o.needsCredit() && !o.Credit {
+	if o.needsCredit() && !o.Credit {
 		l.last++
-		o.number = l.last
+		o.Head.Number = l.last
 	}
 	if o.refusesSend() {
 		l.refused.Pop()
@@ -36,10 +36,8 @@ func (l *Link) putShort(o *Outgoing, slot *Slot) error {
 		wire.PutSize(room, i, len(items[i].Bytes))
 		end += copy(room[end:], items[i].Bytes)
 	}
-	head := o.Head
-	head.Number = o.number
-	head.Credit, head.Taken = l.tell()
-	head.PutShort(room, len(items), end-begin)
+	o.Head.Credit, o.Head.Taken = l.tell()
+	o.Head.PutShort(room, len(items), end-begin)
 	l.hub.counts.Copied += uint64(end - begin)
 	return l.stage(slot, end)
 }
@@ -48,7 +46,6 @@ func (l *Link) putShort(o *Outgoing, slot *Slot) error {
 func (l *Link) putLong(o *Outgoing, slot *Slot) error {
 	m := &l.hub.draft
 	m.Begin(&o.Head)
-	m.Head.Number = o.number
 	for i := range o.Items {
 		m.Items.Add(o.Items[i].Bytes)
 	}

@@ -160,7 +160,7 @@ func (l *Link) transmit(o *Outgoing, slot *Slot) {
 	case wire.Send:
 		l.remember(o)
 	case wire.Call:
-		l.calls.put(o.number, o)
+		l.calls.put(o.Head.Number, o)
 		l.watch()
 	}
 }
