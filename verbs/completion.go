@@ -95,14 +95,13 @@ func (c *CompletionQueue) Flush() error {
 }
 
 func (c *CompletionQueue) flushStaged() error {
-	staged := c.staged
-	for i, s := range staged {
+	for i, s := range c.staged {
 		if err := s.Flush(); err != nil {
 			c.breaks(err)
 		}
-		staged[i] = nil
+		c.staged[i] = nil
 	}
-	c.staged = staged[:0]
+	c.staged = c.staged[:0]
 	return c.takeBroken()
 }
 

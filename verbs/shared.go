@@ -116,11 +116,12 @@ func (s *SharedReceives) StageReceive(r *Receive) error {
 	i := s.vacant[last]
 	s.vacant = s.vacant[:last]
 	s.records[i] = poolRecord{r.Tag, true}
-	staged := Receive{Tag: makeToken(kindReceive, s.slot, s.generation, i), Span: r.Span}
-	if len(r.More) > 0 {
+	staged := next(&s.staged)
+	staged.Tag, staged.Span = makeToken(kindReceive, s.slot, s.generation, i), r.Span
+	if len(r.More) > 0 || staged.More != nil {
 		s.pieces, staged.More = keepPieces(s.pieces, r.More)
 	}
-	s.staged = append(s.staged, staged)
+	s.staged = s.staged[:len(s.staged)+1]
 	if !s.inStaged {
 		s.inStaged = true
 		s.queue.staged = append(s.queue.staged, s)

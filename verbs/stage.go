@@ -70,24 +70,25 @@ func (q *QueuePair) Stage(r *Request) error {
 	if r.Op.IsLocal() {
 		return fail(q, ErrArgument, "stage: %v is made by a Window", r.Op)
 	}
-	draft := q.next()
+	draft := next(&q.stagedRequests)
 	*draft = *r
 	return q.commit(draft, r.Tag)
 }
 
-// next is the place of the next request behind the staged ones, with what an old one has left there. A request is written
-// where it stays: built elsewhere and copied, it would cost twice as much.
-func (q *QueuePair) next() *Request {
-	n := len(q.stagedRequests)
-	if n == cap(q.stagedRequests) {
-		q.stagedRequests = append(q.stagedRequests, Request{})[:n]
+// next is the place of the next one behind those that are staged, with what an old one has left there. What is staged is
+// written where it stays: built elsewhere and copied, it would cost twice as much.
+func next[T any](list *[]T) *T {
+	n := len(*list)
+	if n == cap(*list) {
+		var fresh T
+		*list = append(*list, fresh)[:n]
 	}
-	return &q.stagedRequests[:n+1][n]
+	return &(*list)[:n+1][n]
 }
 
 // draft begins the next request. The fields that only some operations have are theirs to fill in.
 func (q *QueuePair) draft(op Op, flags Flags, span Span) *Request {
-	r := q.next()
+	r := next(&q.stagedRequests)
 	r.Op, r.Flags, r.Imm, r.Span = op, flags, 0, span
 	r.After = Arrival{}
 	if r.More != nil {
@@ -229,11 +230,12 @@ func (q *QueuePair) StageReceive(r *Receive) error {
 	}
 	sequence, p := q.receives.push()
 	*p = posted{tag: r.Tag, signaled: true}
-	staged := Receive{Tag: makeToken(kindReceive, q.slot, q.generation, sequence), Span: r.Span}
-	if len(r.More) > 0 {
+	staged := next(&q.stagedReceives)
+	staged.Tag, staged.Span = makeToken(kindReceive, q.slot, q.generation, sequence), r.Span
+	if len(r.More) > 0 || staged.More != nil {
 		q.pieces, staged.More = keepPieces(q.pieces, r.More)
 	}
-	q.stagedReceives = append(q.stagedReceives, staged)
+	q.stagedReceives = q.stagedReceives[:len(q.stagedReceives)+1]
 	q.list()
 	return nil
 }
@@ -250,6 +252,9 @@ func checkReceive(what fmt.Stringer, r *Receive, maxSpans int) error {
 
 // keepPieces copies pieces behind all, where they stay until Flush. Growing leaves earlier copies where they are.
 func keepPieces(all, pieces []Span) (longer, kept []Span) {
+	if len(pieces) == 0 {
+		return all, nil
+	}
 	longer = append(all, pieces...)
 	return longer, longer[len(all):len(longer):len(longer)]
 }
