@@ -63,5 +63,5 @@ func (s *Shared) lookRound(seen uint64) (stints uint64, parked, goOn bool) {
 		s.counts.own++
 		_ = s.drive(context.Background(), own) // what it fails with is kept
 	}
-	return s.counts.stints, s.caretaker.parked, s.trouble("") == nil
+	return s.counts.stints, s.caretaker.parked, !s.isOver()
 }

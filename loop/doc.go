@@ -6,7 +6,7 @@
 // A machine is told what has ended, and does three things: post, read and write its own memory, ask for timers. It
 // reads no clock, starts no goroutine and blocks nowhere, so it runs the same on every device.
 //
-// One turn of the loop: stamp the clock once, run what other goroutines handed over (Do), step machines with
-// completions, then with timers, let scanners look at memory that peers write without notice, and at last flush what
-// was staged, with one doorbell for each queue pair.
+// One turn of the loop: run what other goroutines handed over (Do), step machines with completions, and flush what was
+// staged, with one doorbell for each queue pair; then step machines with timers, let scanners look at memory that peers
+// write without notice, and flush again. A turn has one time, and reads the clock only if somebody asks for it.
 package loop

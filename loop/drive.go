@@ -11,14 +11,14 @@ import (
 // drive runs the loop until e is set, ctx ends, or the loop does. Whoever drives in vain because somebody else does already
 // was let through by ctx or the loop's end.
 func (s *Shared) drive(ctx context.Context, e *Event) error {
-	alarm := alarm{ctx: ctx}
+	alarm := alarm{ctx: ctx, done: ctx.Done()}
 	defer alarm.stop()
 	for {
-		switch err := s.trouble("await"); {
+		switch {
 		case e.set || s.isRelieved(e):
 			return nil
-		case err != nil:
-			return err
+		case s.isOver():
+			return s.trouble("await")
 		case alarm.rings():
 			return gaveUp(ctx, "await")
 		}
@@ -62,7 +62,7 @@ func (s *Shared) sleep(alarm *alarm) {
 	switch {
 	case alarm.isSet():
 	case spin > 0:
-		until = min(until, l.now.Add(min(spin, DefaultSpin)))
+		until = min(until, l.Now().Add(min(spin, DefaultSpin)))
 	default:
 		alarm.set(s)
 	}
@@ -122,15 +122,16 @@ func (s *Shared) leave() {
 // looks for itself, and mostly it need not do more.
 type alarm struct {
 	ctx    context.Context
+	done   <-chan struct{} // ctx's
 	cancel func() bool
 }
 
 // isSet reports whether there is no need to set it (any more).
-func (a *alarm) isSet() bool { return a.cancel != nil || a.ctx.Done() == nil }
+func (a *alarm) isSet() bool { return a.cancel != nil || a.done == nil }
 
 func (a *alarm) set(s *Shared) { a.cancel = context.AfterFunc(a.ctx, s.loop.queue.Wake) }
 
-func (a *alarm) rings() bool { return a.ctx.Done() != nil && a.ctx.Err() != nil }
+func (a *alarm) rings() bool { return a.done != nil && a.ctx.Err() != nil }
 
 func (a *alarm) stop() {
 	if a.cancel != nil {

@@ -18,6 +18,7 @@ func TestMain(m *testing.M) { leaktest.Main(m) }
 type fakeDevice struct {
 	now   clock.Time
 	queue *fakeQueue
+	pair  fakePair
 }
 
 type fakeQueue struct {
@@ -40,10 +41,10 @@ func (d *fakeDevice) Now() clock.Time    { return d.now }
 func (d *fakeDevice) Clock() clock.Clock { return d }
 func (d *fakeDevice) Close() error       { return nil }
 func (d *fakeDevice) Limits() verbs.Limits {
-	return verbs.Limits{Provider: "fake", MaxCompletion: 1000}
+	return verbs.Limits{Provider: "fake", MaxCompletion: 1000, MaxDepth: 100, MaxSpans: 1}
 }
 func (d *fakeDevice) NewDomain() (driver.Domain, error) {
-	return fakeDomain{}, nil
+	return fakeDomain{d}, nil
 }
 func (d *fakeDevice) NewCompletionQueue(int) (driver.CompletionQueue, error) {
 	d.queue = &fakeQueue{device: d, calls: make(chan struct{}, 1)}
@@ -86,11 +87,13 @@ func (q *fakeQueue) WaitShared(lock sync.Locker, until clock.Time, spin time.Dur
 	return q.broken
 }
 
-type fakeDomain struct{}
+type fakeDomain struct{ device *fakeDevice }
 
-func (fakeDomain) Close() error                                              { return nil }
-func (fakeDomain) Register([]byte, verbs.Access) (driver.Memory, error)      { return fakeMemory{}, nil }
-func (fakeDomain) NewQueuePair(driver.QueueConfig) (driver.QueuePair, error) { return nil, nil }
+func (fakeDomain) Close() error                                         { return nil }
+func (fakeDomain) Register([]byte, verbs.Access) (driver.Memory, error) { return fakeMemory{}, nil }
+func (d fakeDomain) NewQueuePair(driver.QueueConfig) (driver.QueuePair, error) {
+	return &d.device.pair, nil
+}
 
 type fakeMemory struct{}
 
@@ -106,6 +109,7 @@ func (fakeMemory) SetAccess(queue driver.CompletionQueue, tag verbs.Tag, _ verbs
 type rig struct {
 	*Loop
 	fake   *fakeQueue
+	domain *verbs.Domain
 	memory *verbs.Memory
 }
 
@@ -127,7 +131,7 @@ func newRig(t *testing.T, config Config) *rig {
 			check(t, c.Close())
 		}
 	})
-	return &rig{l, fake.queue, memory}
+	return &rig{l, fake.queue, domain, memory}
 }
 
 // complete makes a completion with tag.

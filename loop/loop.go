@@ -73,15 +73,22 @@ type Loop struct {
 	config Config
 	queue  *verbs.CompletionQueue
 	clock  clock.Clock
-	now    clock.Time // stamped at the start of each turn
-	active clock.Time // the last turn that had something to do
+	now    clock.Time // of the present turn, if isStamped
+	set    clock.Time // when a timer was last set
+	paused clock.Time // since when there is nothing to do, if isPausing
 	hope   hope       // whether it pays to spin
+
+	isStamped bool // somebody has asked for the time in this turn
+	isPausing bool // it has waited, or is about to
+	isVirtual bool // the clock is not the machine's: to read it costs nothing
+	unlooked  int  // turns since timers were looked for
 
 	busy     atomic.Bool // somebody runs the loop
 	isClosed atomic.Bool
 	shared   atomic.Bool // there is a Shared
 	driven   bool        // a simulator calls Turn
 
+	broken   error              // what the present turn will fail with
 	batch    []verbs.Completion // taken from the queue; grows to Config.Batch
 	fired    verbs.Completion   // the timer that is being stepped with
 	machines machines
@@ -105,7 +112,7 @@ func New(config Config) (*Loop, error) {
 		return nil, err
 	}
 	l := &Loop{config: config, queue: config.Completions, clock: config.Completions.Device().Clock()}
-	l.now = l.clock.Now()
+	l.isVirtual = l.clock != clock.Real
 	l.mailbox.limit = config.Mailbox
 	l.batch = l.batchRoom[:min(config.Batch, len(l.batchRoom))]
 	l.machines.byOwner, l.timers.heap = l.machineRoom[:1], l.timerRoom[:0]
@@ -116,8 +123,16 @@ func New(config Config) (*Loop, error) {
 	return l, nil
 }
 
-// Now is the time of the present turn, in the device's clock.
-func (l *Loop) Now() clock.Time { return l.now }
+// Now is the time of the present turn, in the device's clock: that of the first call in it. To read a clock takes as long as
+// a message, so a turn in which nobody asks does without.
+func (l *Loop) Now() clock.Time {
+	if !l.isStamped {
+		l.stamp()
+	}
+	return l.now
+}
+
+func (l *Loop) stamp() { l.now, l.isStamped = l.clock.Now(), true }
 
 // Queue is the completion queue that the loop owns.
 func (l *Loop) Queue() *verbs.CompletionQueue { return l.queue }
@@ -138,8 +153,8 @@ func (l *Loop) Add(m Machine) (Port, error) {
 // Turn does what there is to do, without waiting, and says how many completions, timers and handed-over functions that
 // were. It fails with ErrBusy if the loop is being run already.
 func (l *Loop) Turn() (int, error) {
-	if err := l.seize("turn"); err != nil {
-		return 0, err
+	if l.isClosed.Load() || !l.busy.CompareAndSwap(false, true) {
+		return 0, l.refuse("turn")
 	}
 	defer l.release()
 	return l.turn()
@@ -154,60 +169,119 @@ func (l *Loop) acquire(what string) error {
 }
 
 func (l *Loop) seize(what string) error {
+	if l.isClosed.Load() || !l.busy.CompareAndSwap(false, true) {
+		return l.refuse(what)
+	}
+	return nil
+}
+
+// refuse says why the loop cannot be seized.
+func (l *Loop) refuse(what string) error {
 	if l.isClosed.Load() {
 		return fmt.Errorf("%s: %w", what, ErrClosed)
 	}
-	if !l.busy.CompareAndSwap(false, true) {
-		return fmt.Errorf("%s: %w", what, ErrBusy)
-	}
-	return nil
+	return fmt.Errorf("%s: %w", what, ErrBusy)
 }
 
 func (l *Loop) release() { l.busy.Store(false) }
 
+// turn hands over what completions have led to before it looks at anything else: what is to be sent waits for nobody.
 func (l *Loop) turn() (int, error) {
-	l.now = l.clock.Now()
-	done := l.mailbox.run()
-	n, err := l.stepCompletions()
-	done += n + l.stepTimers()
-	l.machines.scan(l.now)
-	if failed := l.queue.Flush(); err == nil {
-		err = failed
+	l.isStamped = false
+	done := 0
+	if l.mailbox.waiting.Load() > 0 {
+		done = l.mailbox.run()
 	}
-	if done > 0 {
-		l.hope.learn(l.now.Sub(l.active), l.config.Waiting.duration())
-		l.active = l.now
+	done += l.stepCompletions()
+	if len(l.timers.heap)+len(l.machines.scanners) > 0 {
+		l.flush()
+		done += l.stepTimers(done > 0)
+		if len(l.machines.scanners) > 0 {
+			l.machines.scan(l.Now())
+		}
 	}
-	return done, err
+	if err := l.queue.Flush(); err != nil {
+		l.breaks(err)
+	}
+	if done > 0 && (l.isPausing || l.hope.pause > 0) {
+		l.learn()
+	}
+	if l.broken != nil {
+		return done, l.takeBroken()
+	}
+	return done, nil
+}
+
+func (l *Loop) flush() {
+	if err := l.queue.Flush(); err != nil {
+		l.breaks(err)
+	}
+}
+
+// breaks keeps the first of the errors of a turn.
+func (l *Loop) breaks(err error) {
+	if l.broken == nil {
+		l.broken = err
+	}
+}
+
+func (l *Loop) takeBroken() error {
+	err := l.broken
+	l.broken = nil
+	return err
 }
 
 // stepCompletions takes one batch: a busy queue must not keep timers and the mailbox waiting.
-func (l *Loop) stepCompletions() (int, error) {
+func (l *Loop) stepCompletions() int {
 	n, err := l.queue.Poll(l.batch)
-	for i := range l.batch[:n] {
-		if failed := l.step(&l.batch[i]); failed != nil && err == nil {
-			err = failed
+	if err != nil {
+		l.breaks(err)
+	}
+	if n == 0 {
+		return 0
+	}
+	batch := l.batch[:n]
+	for i := range batch {
+		c := &batch[i]
+		m := l.machines.find(ownerOf(c.Tag))
+		if m == nil {
+			l.strand(c)
+			continue
 		}
+		c.Tag &= valueMask
+		m.Step(c)
 	}
 	if n == len(l.batch) && n < l.config.Batch {
 		l.batch = make([]verbs.Completion, min(l.config.Batch, 4*n)) // an idle loop stays small
 	}
-	return n, err
+	return n
 }
 
-func (l *Loop) step(c *verbs.Completion) error {
-	m := l.machines.find(ownerOf(c.Tag))
-	if m == nil {
-		return fmt.Errorf("%v with tag %#x: %w", c.Op, uint64(c.Tag), ErrNoMachine)
+// strand notes that a completion belongs to nobody.
+func (l *Loop) strand(c *verbs.Completion) {
+	l.breaks(fmt.Errorf("%v with tag %#x: %w", c.Op, uint64(c.Tag), ErrNoMachine))
+}
+
+// lookEvery is how many busy turns in which nobody asks for the time make one that looks for timers.
+const lookEvery = 4
+
+// stepTimers steps machines with the timers that have come. A busy loop does not read the machine's clock for that in every
+// turn: it takes as long as the rest of one. It does for timers that were set for at once, and if there was nothing else to do.
+func (l *Loop) stepTimers(isBusy bool) int {
+	l.unlooked++
+	if isBusy && l.unlooked < lookEvery && l.timers.next() > l.set && !l.isStamped && !l.isVirtual {
+		return 0
 	}
-	c.Tag &= valueMask
-	m.Step(c)
-	return nil
+	l.unlooked = 0
+	if l.timers.next() > l.Now() {
+		return 0
+	}
+	return l.fire()
 }
 
-func (l *Loop) stepTimers() int {
+func (l *Loop) fire() int {
 	fired := 0
-	for limit := l.timers.len(); fired < limit && l.timers.next() <= l.now; fired++ {
+	for limit := l.timers.len(); fired < limit && l.timers.next() <= l.Now(); fired++ {
 		tag := l.timers.pop()
 		l.fired = verbs.Completion{Tag: tag & valueMask, Op: verbs.OpTimer}
 		l.machines.find(ownerOf(tag)).Step(&l.fired) // it is there: a machine leaves with its timers
@@ -227,7 +301,7 @@ func (l *Loop) Err() error {
 func (l *Loop) Next() clock.Time {
 	next := l.timers.next()
 	if l.Scans() && !l.driven {
-		next = min(next, l.now.Add(l.config.ScanEvery))
+		next = min(next, l.Now().Add(l.config.ScanEvery))
 	}
 	return next
 }

@@ -45,7 +45,11 @@ func (p Port) After(d time.Duration, value uint64) {
 		return
 	}
 	l := p.loop
-	at := l.clock.Now().Add(d)
+	if !l.isStamped {
+		l.stamp() // first: on a clock that moves, no timer is due in the turn in which it is set
+	}
+	l.set = l.clock.Now()
+	at := l.set.Add(d)
 	earlier := at < l.timers.next()
 	l.timers.push(at, p.Tag(value))
 	if earlier && !l.busy.Load() {

@@ -86,13 +86,28 @@ func (l *Loop) wait() error {
 	return l.queue.WaitUntil(l.Next(), l.spin())
 }
 
-// spin is how long to spin now before sleeping.
+// spin is how long to spin now before sleeping: the pause begins when it is first asked.
 func (l *Loop) spin() time.Duration {
 	spin := l.config.Waiting.duration()
-	if spin < math.MaxInt64 {
-		spin = max(0, l.hope.limit(spin)-l.now.Sub(l.active))
+	if spin == 0 || spin == math.MaxInt64 {
+		return spin
 	}
-	return spin
+	if !l.isPausing {
+		l.isPausing, l.paused = true, l.Now()
+	}
+	return max(0, l.hope.limit(spin)-l.Now().Sub(l.paused))
+}
+
+// learn ends the pause: there is something to do. Between two turns that both had something there was none.
+func (l *Loop) learn() {
+	var pause time.Duration
+	if spin := l.config.Waiting.duration(); spin > DefaultSpin {
+		if l.isPausing {
+			pause = l.Now().Sub(l.paused)
+		}
+		l.hope.learn(pause, spin)
+	}
+	l.isPausing = false
 }
 
 // Start runs the loop in a goroutine of its own until Close. It fails with ErrBusy if the loop is being run already, and

@@ -93,11 +93,13 @@ func (s *Shared) Do(f func()) error {
 		return err
 	}
 	defer s.unlock()
-	if err := s.trouble("do"); err != nil {
-		return err
+	if s.isOver() {
+		return s.trouble("do")
 	}
-	s.loop.now = s.loop.clock.Now()
-	s.loop.active = s.loop.now // an answer may be on its way: who awaits it spins
+	s.loop.isStamped = false
+	if s.loop.isPausing {
+		s.loop.paused = s.loop.Now() // an answer may be on its way: who awaits it spins
+	}
 	s.call(f)
 	return s.settle()
 }
@@ -155,7 +157,7 @@ func (s *Shared) Await(ctx context.Context, e *Event) error {
 
 // mustFollow reports whether e's waiter can do nothing but wait for the driver.
 func (s *Shared) mustFollow(e *Event) bool {
-	return !e.set && s.driver != nil && s.trouble("") == nil
+	return !e.set && s.driver != nil && !s.isOver()
 }
 
 // lock takes mu. Whoever has it already, because it calls from the middle of a turn, would wait for itself; but to find that
@@ -202,15 +204,15 @@ func (s *Shared) keep(err error) error {
 	return err
 }
 
-// trouble says why nobody can use the loop any more, if so.
+// isOver reports whether nobody can use the loop any more.
+func (s *Shared) isOver() bool { return s.isClosed || s.failure != nil }
+
+// trouble says why it is over.
 func (s *Shared) trouble(what string) error {
 	if s.isClosed {
 		return fmt.Errorf("%s: %w", what, ErrClosed)
 	}
-	if s.failure != nil {
-		return fmt.Errorf("%s: the loop had ended: %w", what, s.failure)
-	}
-	return nil
+	return fmt.Errorf("%s: the loop had ended: %w", what, s.failure)
 }
 
 // Close ends sharing: whoever waits gets ErrClosed, the caretaker ends, and the loop is as it was before NewShared. It returns

@@ -14,7 +14,7 @@ func (s *Shared) doSimulated(f func()) error {
 	}
 	defer l.queue.Wake() // for timers that f has set, the simulator must ask again
 	defer l.release()
-	l.now = l.clock.Now()
+	l.isStamped = false
 	s.call(f)
 	return l.queue.Flush()
 }

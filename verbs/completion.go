@@ -30,6 +30,7 @@ type CompletionQueue struct {
 	vacant   []uint32 // slots of members that are free
 	memories []memoryChange
 	staged   []stager // those that have staged something since the last Flush
+	broken   error    // what the call under way will fail with
 	attached atomic.Bool
 	isClosed bool
 }
@@ -87,15 +88,36 @@ func (c *CompletionQueue) FootprintOf(tag Tag) unsafe.Pointer {
 // Flush hands everything that is staged on the queue's queue pairs to the NIC, one doorbell for each. It fails as
 // QueuePair.Flush does, with the first failure, after trying all.
 func (c *CompletionQueue) Flush() error {
-	var failed error
+	if len(c.staged) == 0 {
+		return nil
+	}
+	return c.flushStaged()
+}
+
+func (c *CompletionQueue) flushStaged() error {
 	for i, s := range c.staged {
-		if err := s.Flush(); err != nil && failed == nil {
-			failed = err
+		if err := s.Flush(); err != nil {
+			c.breaks(err)
 		}
 		c.staged[i] = nil
 	}
 	c.staged = c.staged[:0]
-	return failed
+	return c.takeBroken()
+}
+
+// breaks keeps the first of the errors of a call.
+func (c *CompletionQueue) breaks(err error) {
+	if c.broken == nil {
+		c.broken = err
+	}
+}
+
+func (c *CompletionQueue) takeBroken() error {
+	err := c.broken
+	if err != nil {
+		c.broken = nil
+	}
+	return err
 }
 
 // Poll flushes, then moves completions to the front of into and says how many. It never blocks. Completions of one
@@ -106,21 +128,18 @@ func (c *CompletionQueue) Poll(into []Completion) (int, error) {
 		return 0, fail(c, ErrClosed, "poll")
 	}
 	if len(c.staged) > 0 {
-		if err := c.Flush(); err != nil {
+		if err := c.flushStaged(); err != nil {
 			return 0, err
 		}
 	}
 	n, err := c.driver.Poll(into)
-	if err != nil && errors.Is(err, ErrClosed) {
-		c.giveUpMemories()
+	if err != nil {
+		c.fails(err)
 	}
+	into = into[:n]
 	kept := 0
-	for i := range into[:n] {
-		keep, broken := c.settle(&into[i])
-		if broken != nil && err == nil {
-			err = broken
-		}
-		if !keep {
+	for i := range into {
+		if !c.settle(&into[i]) {
 			continue
 		}
 		if kept != i {
@@ -128,36 +147,42 @@ func (c *CompletionQueue) Poll(into []Completion) (int, error) {
 		}
 		kept++
 	}
-	return kept, err
+	return kept, c.takeBroken()
 }
 
-// settle books one of the provider's completions and puts the program's own tag into it. Keep is false if the program
-// does not want to see it.
-func (c *CompletionQueue) settle(w *Completion) (keep bool, err error) {
+// fails notes that the provider's Poll has failed.
+func (c *CompletionQueue) fails(err error) {
+	c.breaks(err)
+	if errors.Is(err, ErrClosed) {
+		c.giveUpMemories()
+	}
+}
+
+// settle books one of the provider's completions and puts the program's own tag into it. It reports whether the program
+// wants to see it. What the provider did wrong comes to breaks.
+func (c *CompletionQueue) settle(w *Completion) bool {
 	t := token(w.Tag)
 	if t.kind() == kindMemory {
 		return c.settleMemory(t, w)
 	}
-	m, found := c.find(t)
+	slot := int(t.slot())
+	if slot >= len(c.members) {
+		return false
+	}
+	m := &c.members[slot]
 	switch {
-	case !found:
-		return false, nil // its queue pair was closed meanwhile
+	case m.generation != t.generation():
+		return false // it was closed meanwhile
 	case m.pool != nil:
 		return m.pool.settle(t.sequence(), w)
+	case m.pair == nil:
+		return false
 	case t.kind() == kindRequest:
 		return m.pair.settleRequest(t.sequence(), w)
 	case t.kind() == kindReceive:
 		return m.pair.settleReceive(t.sequence(), w)
 	}
 	return m.pair.settleControl(t.sequence(), w)
-}
-
-func (c *CompletionQueue) find(t token) (*member, bool) {
-	if t.slot() >= uint32(len(c.members)) {
-		return nil, false
-	}
-	m := &c.members[t.slot()]
-	return m, m.generation == t.generation() && (m.pair != nil || m.pool != nil)
 }
 
 // enrol reserves room and gives the member a slot.
@@ -217,10 +242,11 @@ func (c *CompletionQueue) vacantMemory() int {
 	return len(c.memories) - 1
 }
 
-func (c *CompletionQueue) settleMemory(t token, w *Completion) (bool, error) {
+func (c *CompletionQueue) settleMemory(t token, w *Completion) bool {
 	i := t.sequence()
 	if i >= uint32(len(c.memories)) || c.memories[i].memory == nil {
-		return false, fail(c, ErrProvider, "completed a change of memory access that was not started")
+		c.breaks(fail(c, ErrProvider, "completed a change of memory access that was not started"))
+		return false
 	}
 	change := &c.memories[i]
 	w.Tag = change.tag
@@ -228,7 +254,7 @@ func (c *CompletionQueue) settleMemory(t token, w *Completion) (bool, error) {
 	change.memory.pending.Add(-1)
 	change.memory = nil
 	c.reserved--
-	return true, nil
+	return true
 }
 
 // giveUpMemories forgets the changes of memory access under way when the device has died: nobody will complete them, and

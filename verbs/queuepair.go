@@ -276,9 +276,10 @@ func (q *QueuePair) startControl(op Op, tag Tag, start func(Tag) error) error {
 	return fail(q, ErrQueueFull, "%v: %d control operations are under way", op, ControlRoom)
 }
 
-func (q *QueuePair) settleControl(i uint32, w *Completion) (bool, error) {
+func (q *QueuePair) settleControl(i uint32, w *Completion) bool {
 	if i >= ControlRoom || q.controls[i].op == 0 {
-		return false, fail(q, ErrProvider, "completed a control operation that was not started")
+		q.queue.breaks(fail(q, ErrProvider, "completed a control operation that was not started"))
+		return false
 	}
 	done := q.controls[i]
 	q.controls[i] = control{}
@@ -287,19 +288,18 @@ func (q *QueuePair) settleControl(i uint32, w *Completion) (bool, error) {
 	case done.op == OpConnect && w.Status == OK && q.phase == phaseNew:
 		q.phase = phaseConnected
 	case done.op == OpReset:
-		return true, q.settleReset()
+		q.settleReset()
 	}
-	return true, nil
+	return true
 }
 
 // settleReset forgets what was Quiet and succeeded. Everything else must have completed before.
-func (q *QueuePair) settleReset() error {
+func (q *QueuePair) settleReset() {
 	q.phase, q.quietRun = phaseNew, 0
 	requests, receives := q.requests.drop(), q.receives.drop()
 	if !requests || !receives {
-		return fail(q, ErrProvider, "Reset completed before everything outstanding was flushed")
+		q.queue.breaks(fail(q, ErrProvider, "Reset completed before everything outstanding was flushed"))
 	}
-	return nil
 }
 
 // Close frees the queue pair in whatever state it is, and its windows. What is staged or outstanding is dropped without

@@ -27,11 +27,16 @@ type SharedReceives struct {
 	isClosed   bool
 	inStaged   bool
 
-	tags   []Tag    // of what is posted; the index is the token's sequence
-	posted []bool   // by index
-	vacant []uint32 // indexes that are free
-	staged []Receive
-	pieces []Span
+	records []poolRecord // the index is the token's sequence
+	vacant  []uint32     // indexes that are free
+	staged  []Receive
+	pieces  []Span
+}
+
+// poolRecord is what is remembered of one receive.
+type poolRecord struct {
+	tag      Tag
+	isPosted bool // or staged
 }
 
 // NewSharedReceives makes a pool. It reserves Depth completions in its completion queue, and fails with ErrNotSupported
@@ -87,7 +92,7 @@ func (s *SharedReceives) String() string {
 }
 
 // Room is how many more receives can be staged.
-func (s *SharedReceives) Room() int { return s.config.Depth - len(s.tags) + len(s.vacant) }
+func (s *SharedReceives) Room() int { return s.config.Depth - len(s.records) + len(s.vacant) }
 
 // Receive makes into ready for one message to any of the queue pairs. The completion's Queue says which it was.
 func (s *SharedReceives) Receive(tag Tag, into Span) error {
@@ -96,24 +101,27 @@ func (s *SharedReceives) Receive(tag Tag, into Span) error {
 
 // StageReceive stages a receive given in full. It fails with ErrQueueFull, ErrBounds, ErrLimit or ErrClosed.
 func (s *SharedReceives) StageReceive(r *Receive) error {
-	if r == nil {
-		return fail(s, ErrArgument, "receive: it is nil")
+	if r == nil || s.isClosed || s.Room() == 0 {
+		return s.refuse(r)
 	}
-	if s.isClosed {
-		return fail(s, ErrClosed, "receive")
+	if r.Span.Key == driver.BadKey || len(r.More) > 0 {
+		if err := checkReceive(s, r, s.config.MaxSpans); err != nil {
+			return err
+		}
 	}
-	if s.Room() == 0 {
-		return fail(s, ErrQueueFull, "receive: %d are posted", s.config.Depth)
+	if len(s.vacant) == 0 {
+		s.grow()
 	}
-	if err := checkReceive(s, r, s.config.MaxSpans); err != nil {
-		return err
+	last := len(s.vacant) - 1
+	i := s.vacant[last]
+	s.vacant = s.vacant[:last]
+	s.records[i] = poolRecord{r.Tag, true}
+	staged := next(&s.staged)
+	staged.Tag, staged.Span = makeToken(kindReceive, s.slot, s.generation, i), r.Span
+	if len(r.More) > 0 || staged.More != nil {
+		s.pieces, staged.More = keepPieces(s.pieces, r.More)
 	}
-	i := s.take()
-	s.tags[i], s.posted[i] = r.Tag, true
-	start := len(s.pieces)
-	s.pieces = append(s.pieces, r.More...)
-	s.staged = append(s.staged, Receive{Tag: makeToken(kindReceive, s.slot, s.generation, i), Span: r.Span,
-		More: s.pieces[start:len(s.pieces):len(s.pieces)]})
+	s.staged = s.staged[:len(s.staged)+1]
 	if !s.inStaged {
 		s.inStaged = true
 		s.queue.staged = append(s.queue.staged, s)
@@ -121,14 +129,21 @@ func (s *SharedReceives) StageReceive(r *Receive) error {
 	return nil
 }
 
-func (s *SharedReceives) take() uint32 {
-	if len(s.vacant) == 0 {
-		s.tags, s.posted = append(s.tags, 0), append(s.posted, false)
-		return uint32(len(s.tags) - 1)
+// refuse says why nothing can be staged now.
+func (s *SharedReceives) refuse(r *Receive) error {
+	switch {
+	case r == nil:
+		return fail(s, ErrArgument, "receive: it is nil")
+	case s.isClosed:
+		return fail(s, ErrClosed, "receive")
 	}
-	i := s.vacant[len(s.vacant)-1]
-	s.vacant = s.vacant[:len(s.vacant)-1]
-	return i
+	return fail(s, ErrQueueFull, "receive: %d are posted", s.config.Depth)
+}
+
+// grow makes room for one more record.
+func (s *SharedReceives) grow() {
+	s.vacant = append(s.vacant, uint32(len(s.records)))
+	s.records = append(s.records, poolRecord{})
 }
 
 // Flush hands what is staged to the NIC. It fails as QueuePair.Flush does.
@@ -142,23 +157,28 @@ func (s *SharedReceives) Flush() error {
 		for _, refused := range s.staged[n:] {
 			s.release(token(refused.Tag).sequence())
 		}
-		err = fmt.Errorf("%v: %d of %d receives were not posted: %w", s, len(s.staged)-n, len(s.staged), err)
+		err = notPosted(s, "receives", len(s.staged)-n, len(s.staged), err)
 	}
 	s.staged, s.pieces = s.staged[:0], s.pieces[:0]
 	return err
 }
 
-func (s *SharedReceives) settle(i uint32, w *Completion) (bool, error) {
-	if i >= uint32(len(s.tags)) || !s.posted[i] {
-		return true, fail(s, ErrProvider, "completed receive %d, which is not posted (%v, %v)", i, w.Op, w.Status)
+func (s *SharedReceives) settle(i uint32, w *Completion) bool {
+	if int(i) >= len(s.records) || !s.records[i].isPosted {
+		s.notPosted(i, w)
+		return true
 	}
-	w.Tag = s.tags[i]
+	w.Tag = s.records[i].tag
 	s.release(i)
-	return true, nil
+	return true
+}
+
+func (s *SharedReceives) notPosted(i uint32, w *Completion) {
+	s.queue.breaks(fail(s, ErrProvider, "completed receive %d, which is not posted (%v, %v)", i, w.Op, w.Status))
 }
 
 func (s *SharedReceives) release(i uint32) {
-	s.posted[i] = false
+	s.records[i].isPosted = false
 	s.vacant = append(s.vacant, i)
 }
 

@@ -70,22 +70,25 @@ func (q *QueuePair) Stage(r *Request) error {
 	if r.Op.IsLocal() {
 		return fail(q, ErrArgument, "stage: %v is made by a Window", r.Op)
 	}
-	draft := q.draft(r.Op, r.Flags, r.Span)
-	draft.Imm, draft.Remote, draft.Compare, draft.Swap, draft.After = r.Imm, r.Remote, r.Compare, r.Swap, r.After
-	if len(r.More) > 0 {
-		draft.More = r.More
-	}
+	draft := next(&q.stagedRequests)
+	*draft = *r
 	return q.commit(draft, r.Tag)
 }
 
-// draft is the place of the next request behind the staged ones. A request is written where it stays, field by field:
-// built elsewhere and copied, it would cost twice as much.
-func (q *QueuePair) draft(op Op, flags Flags, span Span) *Request {
-	n := len(q.stagedRequests)
-	if n == cap(q.stagedRequests) {
-		q.stagedRequests = append(q.stagedRequests, Request{})[:n]
+// next is the place of the next one behind those that are staged, with what an old one has left there. What is staged is
+// written where it stays: built elsewhere and copied, it would cost twice as much.
+func next[T any](list *[]T) *T {
+	n := len(*list)
+	if n == cap(*list) {
+		var fresh T
+		*list = append(*list, fresh)[:n]
 	}
-	r := &q.stagedRequests[:n+1][n]
+	return &(*list)[:n+1][n]
+}
+
+// draft begins the next request. The fields that only some operations have are theirs to fill in.
+func (q *QueuePair) draft(op Op, flags Flags, span Span) *Request {
+	r := next(&q.stagedRequests)
 	r.Op, r.Flags, r.Imm, r.Span = op, flags, 0, span
 	r.After = Arrival{}
 	if r.More != nil {
@@ -99,27 +102,39 @@ func (q *QueuePair) commit(r *Request, tag Tag) error {
 	if q.phase != phaseConnected || q.requests.outstanding() >= q.config.SendDepth {
 		return q.refuse(r.Op)
 	}
-	if err := q.check(r); err != nil {
-		return err
+	if !q.isPlain(r) {
+		if err := q.check(r); err != nil {
+			return err
+		}
 	}
-	swallow := r.Flags&Quiet != 0
-	if swallow && q.quietRun+1 >= (q.config.SendDepth+1)/2 {
-		// Half the queue is Quiet. Without a sign of life the queue would fill up with requests whose end nobody hears
-		// of, so one is signaled and its completion swallowed.
-		r.Flags &^= Quiet
+	if q.requests.isFull() {
+		q.requests.grow()
 	}
-	q.quietRun++
-	if r.Flags&Quiet == 0 {
+	sequence, p := q.requests.push()
+	p.tag, p.swallow = tag, r.Flags&Quiet != 0
+	if p.swallow {
+		q.hush(r)
+	} else {
 		q.quietRun = 0
 	}
-	sequence := q.requests.push(posted{tag: tag, signaled: r.Flags&Quiet == 0, swallow: swallow})
+	p.signaled = r.Flags&Quiet == 0
 	r.Tag = makeToken(kindRequest, q.slot, q.generation, sequence)
 	if len(r.More) > 0 {
-		r.More = q.keepPieces(r.More)
+		q.pieces, r.More = keepPieces(q.pieces, r.More)
 	}
 	q.stagedRequests = q.stagedRequests[:len(q.stagedRequests)+1]
 	q.list()
 	return nil
+}
+
+// hush counts a Quiet request. If half the queue is, it is signaled, and its completion swallowed: without a sign of life the
+// queue would fill up with requests whose end nobody hears of.
+func (q *QueuePair) hush(r *Request) {
+	q.quietRun++
+	if q.quietRun >= (q.config.SendDepth+1)/2 {
+		r.Flags &^= Quiet
+		q.quietRun = 0
+	}
 }
 
 // refuse says why nothing can be staged now.
@@ -133,6 +148,13 @@ func (q *QueuePair) refuse(op Op) error {
 		return fail(q, ErrState, "%v: it is not connected", op)
 	}
 	return fail(q, ErrQueueFull, "%v: %d requests are outstanding", op, q.config.SendDepth)
+}
+
+// isPlain reports whether nothing can be wrong with a request: it sends one piece, at once. Most do.
+func (q *QueuePair) isPlain(r *Request) bool {
+	return (r.Op == OpSend || r.Op == OpSendImm) && r.Flags.Valid() && len(r.More) == 0 && r.After.Count == 0 &&
+		r.Span.Key != driver.BadKey && r.Span.Length <= q.limits.MaxMessage &&
+		(r.Flags&Inline == 0 || int(r.Span.Length) <= q.config.MaxInline)
 }
 
 // check finds what is wrong with a request before the NIC sees it.
@@ -198,15 +220,22 @@ func (q *QueuePair) StageReceive(r *Receive) error {
 	case q.receives.outstanding() >= q.config.ReceiveDepth:
 		return fail(q, ErrQueueFull, "receive: %d are posted", q.config.ReceiveDepth)
 	}
-	if err := checkReceive(q, r, q.config.MaxSpans); err != nil {
-		return err
+	if r.Span.Key == driver.BadKey || len(r.More) > 0 {
+		if err := checkReceive(q, r, q.config.MaxSpans); err != nil {
+			return err
+		}
 	}
-	sequence := q.receives.push(posted{tag: r.Tag, signaled: true})
-	staged := Receive{Tag: makeToken(kindReceive, q.slot, q.generation, sequence), Span: r.Span}
-	if len(r.More) > 0 {
-		staged.More = q.keepPieces(r.More)
+	if q.receives.isFull() {
+		q.receives.grow()
 	}
-	q.stagedReceives = append(q.stagedReceives, staged)
+	sequence, p := q.receives.push()
+	*p = posted{tag: r.Tag, signaled: true}
+	staged := next(&q.stagedReceives)
+	staged.Tag, staged.Span = makeToken(kindReceive, q.slot, q.generation, sequence), r.Span
+	if len(r.More) > 0 || staged.More != nil {
+		q.pieces, staged.More = keepPieces(q.pieces, r.More)
+	}
+	q.stagedReceives = q.stagedReceives[:len(q.stagedReceives)+1]
 	q.list()
 	return nil
 }
@@ -221,11 +250,13 @@ func checkReceive(what fmt.Stringer, r *Receive, maxSpans int) error {
 	return nil
 }
 
-// keepPieces copies pieces to where they stay until Flush. Growing leaves earlier copies where they are.
-func (q *QueuePair) keepPieces(pieces []Span) []Span {
-	start := len(q.pieces)
-	q.pieces = append(q.pieces, pieces...)
-	return q.pieces[start:len(q.pieces):len(q.pieces)]
+// keepPieces copies pieces behind all, where they stay until Flush. Growing leaves earlier copies where they are.
+func keepPieces(all, pieces []Span) (longer, kept []Span) {
+	if len(pieces) == 0 {
+		return all, nil
+	}
+	longer = append(all, pieces...)
+	return longer, longer[len(all):len(longer):len(longer)]
 }
 
 func (q *QueuePair) list() {
@@ -242,41 +273,53 @@ func (q *QueuePair) Flush() error {
 	q.inStaged = false
 	var failed error
 	if staged := len(q.stagedReceives); staged > 0 {
-		if n, err := q.driver.PostReceive(q.stagedReceives); err != nil {
-			q.receives.undo(staged - n)
-			failed = fmt.Errorf("%v: %d of %d receives were not posted: %w", q, staged-n, staged, err)
-		}
+		n, err := q.driver.PostReceive(q.stagedReceives)
 		q.stagedReceives = q.stagedReceives[:0]
+		if err != nil {
+			q.receives.undo(staged - n)
+			failed = notPosted(q, "receives", staged-n, staged, err)
+		}
 	}
 	if staged := len(q.stagedRequests); staged > 0 {
-		if n, err := q.driver.Post(q.stagedRequests); err != nil {
+		n, err := q.driver.Post(q.stagedRequests)
+		q.stagedRequests = q.stagedRequests[:0]
+		if err != nil {
 			q.requests.undo(staged - n)
 			q.quietRun = q.config.SendDepth // a signaled one may be among them: the next one is
-			failed = fmt.Errorf("%v: %d of %d requests were not posted: %w", q, staged-n, staged, err)
+			failed = notPosted(q, "requests", staged-n, staged, err)
 		}
-		q.stagedRequests = q.stagedRequests[:0]
 	}
 	q.pieces = q.pieces[:0]
 	return failed
 }
 
-func (q *QueuePair) settleRequest(sequence uint32, w *Completion) (bool, error) {
-	p, inOrder := q.requests.retire(sequence)
-	if !inOrder {
-		return true, fail(q, ErrProvider, "completed request %d out of order or twice (%v, %v)", sequence, w.Op, w.Status)
-	}
-	w.Tag = p.tag
-	return !p.swallow || w.Status != OK, nil
+// notPosted is the error of a Flush.
+func notPosted(what fmt.Stringer, kind string, refused, staged int, err error) error {
+	return fmt.Errorf("%v: %d of %d %s were not posted: %w", what, refused, staged, kind, err)
 }
 
-func (q *QueuePair) settleReceive(sequence uint32, w *Completion) (bool, error) {
-	if sequence != q.receives.first {
-		return true, fail(q, ErrProvider, "completed receive %d out of order or twice (%v, %v)", sequence, w.Op, w.Status)
+func (q *QueuePair) settleRequest(sequence uint32, w *Completion) bool {
+	if sequence == q.requests.first || q.requests.skip(sequence) {
+		if p := q.requests.pop(); p != nil {
+			w.Tag = p.tag
+			return !p.swallow || w.Status != OK
+		}
 	}
-	p, found := q.receives.retire(sequence)
-	if !found {
-		return true, fail(q, ErrProvider, "completed receive %d, which is not posted", sequence)
+	return q.outOfOrder("request", sequence, w)
+}
+
+func (q *QueuePair) settleReceive(sequence uint32, w *Completion) bool {
+	if sequence == q.receives.first {
+		if p := q.receives.pop(); p != nil {
+			w.Tag = p.tag
+			return true
+		}
 	}
-	w.Tag = p.tag
-	return true, nil
+	return q.outOfOrder("receive", sequence, w)
+}
+
+// outOfOrder notes a completion of something that is not posted, or that others should have come before.
+func (q *QueuePair) outOfOrder(what string, sequence uint32, w *Completion) bool {
+	q.queue.breaks(fail(q, ErrProvider, "completed %s %d out of order or twice (%v, %v)", what, sequence, w.Op, w.Status))
+	return true
 }

@@ -177,6 +177,30 @@ func TestPiecesAreCopied(t *testing.T) {
 	}
 }
 
+// What is staged in the place of an old one has nothing left of it.
+func TestPlacesAreUsedAgain(t *testing.T) {
+	r := newRig(t, QueueConfig{MaxSpans: 3})
+	pool := &SharedReceives{queue: r.queue, driver: r.fake, config: SharedConfig{Depth: 4, MaxSpans: 3}}
+	word := r.memory.Span(0, 8)
+	full := Request{Op: OpSendImm, Imm: 7, Span: word, More: []Span{word, word}}
+	check(t, r.pair.Stage(&full))
+	check(t, r.pair.StageReceive(&Receive{Span: word, More: full.More}))
+	check(t, pool.StageReceive(&Receive{Span: word, More: full.More}))
+	check(t, r.queue.Flush())
+	check(t, r.pair.Send(0, word, 0))
+	check(t, r.pair.Receive(0, word))
+	check(t, pool.Receive(0, word))
+	check(t, r.queue.Flush())
+	if got := r.fake.requests[1]; len(got.More) > 0 || got.Imm != 0 {
+		t.Errorf("a plain request was posted as %+v", got)
+	}
+	for i, got := range r.fake.receives[2:] {
+		if len(got.More) > 0 {
+			t.Errorf("plain receive %d was posted as %+v", i, got)
+		}
+	}
+}
+
 func TestBadRequests(t *testing.T) {
 	r := newRig(t, QueueConfig{})
 	m := r.memory
@@ -240,6 +264,28 @@ func TestFlushReportsTheProvider(t *testing.T) {
 	r.fake.carryOut()
 	if got := r.poll(t); len(got) != 2 || got[0].Tag != 0 || got[1].Tag != 1 || r.pair.Room() != 8 {
 		t.Errorf("%+v came, room %d", got, r.pair.Room())
+	}
+}
+
+// A provider that completes what was not posted yet is found out. Of several breaches the first is reported.
+func TestNothingIsOutstanding(t *testing.T) {
+	r := newRig(t, QueueConfig{})
+	next := func(kind tokenKind, h *history, op Op) Completion {
+		return Completion{Tag: makeToken(kind, r.pair.slot, r.pair.generation, h.next), Op: op}
+	}
+	request, receive := next(kindRequest, &r.pair.requests, OpSend), next(kindReceive, &r.pair.receives, OpReceive)
+	for first, list := range map[string][]Completion{"request": {request, receive}, "receive": {receive, request}} {
+		r.fake.queue.ready = list
+		_, err := r.queue.Poll(make([]Completion, 2))
+		if !errors.Is(err, ErrProvider) || !strings.Contains(err.Error(), "completed "+first) {
+			t.Errorf("a %s that was not posted has completed: %v", first, err)
+		}
+	}
+	if r.pair.Room() != 64 || r.pair.ReceiveRoom() != 64 {
+		t.Errorf("room for %d requests and %d receives, want 64", r.pair.Room(), r.pair.ReceiveRoom())
+	}
+	if _, err := r.queue.Poll(nil); err != nil {
+		t.Errorf("it is reported again: %v", err)
 	}
 }
 

@@ -59,15 +59,13 @@ func (h *history) at(sequence uint32) *posted { return &h.ring[sequence&uint32(l
 
 func (h *history) has(sequence uint32) bool { return sequence-h.first < h.next-h.first }
 
-// push remembers p and returns its sequence number.
-func (h *history) push(p posted) uint32 {
-	if h.outstanding() == len(h.ring) {
-		h.grow()
-	}
-	sequence := h.next
-	*h.at(sequence) = p
+func (h *history) isFull() bool { return h.outstanding() == len(h.ring) }
+
+// push makes a record, to be filled in, and returns its sequence number. A history that is full must grow first.
+func (h *history) push() (sequence uint32, p *posted) {
+	sequence = h.next
 	h.next++
-	return sequence
+	return sequence, h.at(sequence)
 }
 
 func (h *history) grow() {
@@ -78,19 +76,27 @@ func (h *history) grow() {
 	}
 }
 
-// retire forgets everything up to and including sequence, and returns what sequence was. Whatever was skipped must not
-// have been signaled: completions come in posting order.
-func (h *history) retire(sequence uint32) (p posted, inOrder bool) {
+// skip forgets everything up to, not including, sequence, which must be outstanding. It reports whether none of that was
+// signaled: completions come in posting order.
+func (h *history) skip(sequence uint32) bool {
 	if !h.has(sequence) {
-		return posted{}, false
+		return false
 	}
 	for ; h.first != sequence; h.first++ {
 		if h.at(h.first).signaled {
-			return posted{}, false
+			return false
 		}
 	}
+	return true
+}
+
+// pop forgets the oldest and returns what it was, until the next push: nil if there is none.
+func (h *history) pop() *posted {
+	if h.first == h.next {
+		return nil
+	}
 	h.first++
-	return *h.at(sequence), true
+	return h.at(h.first - 1)
 }
 
 // undo forgets the newest n, which never reached the provider.
