@@ -10,32 +10,74 @@ func (v *visit) send() verdict {
 	if !ok {
 		return starved
 	}
-	if v.peer.neighbour != nil && !v.mapReceive(n) {
-		return v.q.awaitMapping()
-	}
-	var from, into pieces
-	if status := v.openReceive(&into, n); status != driver.OK {
-		v.report(n, status)
-		return verdict(driver.RemoteInvalid)
-	}
-	v.open(&from)
-	size := v.share()
-	if v.peer.neighbour == nil {
-		stream(&into, &from, size)
-	} else if ends := v.fill(n, &from, size); ends != arrived {
-		return ends
-	}
-	if v.moved(size) == again {
-		return again
+	r := v.peer.pool.slots[n].landing // read once: a neighbour may change it
+	if into := v.straight(&r); into == nil {
+		if ends := v.sendPieces(n, &r); ends != verdict(driver.OK) {
+			return ends
+		}
+	} else {
+		if v.peer.neighbour != nil {
+			offset := r.first.Address - into.base
+			if ends := v.goOn(into, stretch{r.first.Key, offset, v.total}); ends != arrived {
+				return ends
+			}
+		}
+		copy(into.slice(r.first.Address, v.total), v.local.slice(v.request.Span.Address, v.total))
+		v.q.requester.budget -= v.total
 	}
 	v.report(n, driver.OK)
 	return verdict(driver.OK)
 }
 
-// mapReceive reports whether the memory of a neighbour's receive is mapped, as far as it can be.
-func (v *visit) mapReceive(n uint32) bool {
-	p := v.peer.pool
-	return v.peer.keys.(*farKeys).mapped(p.slots[n].first, p.more(n), v.q.bell)
+// straight returns the memory of the receive if the message is like most: one span that fits into the only one of the receive,
+// all of which is there, and that one visit moves. Otherwise it returns nil.
+func (v *visit) straight(r *landing) *region {
+	me := &v.q.requester
+	if v.local == nil || v.total != uint64(v.request.Span.Length) || v.total > uint64(r.first.Length) || r.more != 0 ||
+		me.moved != 0 || v.total > me.budget {
+		return nil
+	}
+	into := v.peer.keys.local(r.first.Key)
+	if into == nil || !into.allows(0) || !into.contains(r.first.Address, uint64(r.first.Length)) {
+		return nil
+	}
+	return into
+}
+
+// sendPieces is send for any message and any receive, and over several visits.
+func (v *visit) sendPieces(n uint32, r *landing) verdict {
+	more := v.peer.pool.more(n, r)
+	if v.peer.neighbour != nil && !v.peer.keys.(*farKeys).mapped(r.first, more, v.q.bell) {
+		return v.q.awaitMapping()
+	}
+	first, ok := cover(v.peer.keys, r.first, more)
+	switch {
+	case v.total > r.bytes:
+		return v.spoil(n, driver.LocalLength)
+	case !ok:
+		return v.spoil(n, driver.LocalProtection)
+	}
+	var from pieces
+	v.open(&from)
+	size := v.share()
+	if v.peer.neighbour != nil {
+		if ends := v.fill(r.first, more, &from, size); ends != arrived {
+			return ends
+		}
+		return v.moved(size)
+	}
+	var into pieces
+	into.open(v.peer.keys, first, r.first, more)
+	into.skip(v.q.requester.moved)
+	stream(&into, &from, size)
+	return v.moved(size)
+}
+
+// spoil completes the receive at the peer with an error of its own.
+func (v *visit) spoil(n uint32, status driver.Status) verdict {
+	v.peer.spoiled.Store(v.peer.arrived.Load() + 1)
+	v.report(n, status)
+	return verdict(driver.RemoteInvalid)
 }
 
 // writeImm writes, and takes a receive only when the bytes are in place.
@@ -71,29 +113,11 @@ func (v *visit) takeReceive() (uint32, bool) {
 	return n, true
 }
 
-// openReceive makes p the memory of a receive that has not been filled yet, or says what is wrong with the receive as a
-// place for the message.
-func (v *visit) openReceive(p *pieces, n uint32) driver.Status {
-	s, keys, more := &v.peer.pool.slots[n], v.peer.keys, v.peer.pool.more(n)
-	if v.total > s.bytes {
-		return driver.LocalLength
-	}
-	first, ok := keys.cover(s.first, more)
-	if !ok {
-		return driver.LocalProtection
-	}
-	p.open(keys, first, s.first, more)
-	p.skip(v.q.requester.moved)
-	return driver.OK
-}
-
 // report completes the receive at the peer.
 func (v *visit) report(n uint32, status driver.Status) {
 	a := arrival{slot: n, op: v.request.Op.Arrived(), status: status}
 	if status == driver.OK {
 		a.length = uint32(v.total)
-	} else {
-		v.peer.spoiled.Store(v.peer.arrived.Load() + 1)
 	}
 	if a.op != driver.OpReceive {
 		a.imm = v.request.Imm

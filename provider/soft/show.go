@@ -174,7 +174,7 @@ func (p *pool) showPosted() {
 	for at := p.reported; at < min(p.count, p.reported+maxOffers); at++ {
 		n := p.line[at&uint64(len(p.line)-1)]
 		p.showSpan(p.slots[n].first)
-		for _, s := range p.more(n) {
+		for _, s := range p.more(n, &p.slots[n].landing) {
 			p.showSpan(s)
 		}
 	}
