@@ -10,66 +10,39 @@ func (v *visit) send() verdict {
 	if !ok {
 		return starved
 	}
-	r := v.peer.pool.slots[n].landing // read once: a neighbour may change it
-	if into := v.straight(&r); into == nil {
-		if ends := v.sendPieces(n, &r); ends != verdict(driver.OK) {
-			return ends
-		}
-	} else {
-		if v.peer.neighbour != nil {
-			offset := r.first.Address - into.base
-			if ends := v.goOn(into, stretch{r.first.Key, offset, v.total}); ends != arrived {
-				return ends
-			}
-		}
-		copy(into.slice(r.first.Address, v.total), v.local.slice(v.request.Span.Address, v.total))
-		v.q.requester.budget -= v.total
+	to := v.peer.pool.slots[n].landing // read once: a neighbour may change it
+	more := v.peer.pool.more(n, &to)
+	if v.peer.neighbour != nil && !v.peer.keys.(*farKeys).mapped(to.first, more, v.q.bell) {
+		return v.q.awaitMapping()
+	}
+	if v.total > to.bytes {
+		return v.spoil(n, driver.LocalLength)
+	}
+	first, ok := cover(v.peer.keys, to.first, more)
+	if !ok {
+		return v.spoil(n, driver.LocalProtection)
+	}
+	if ends := v.fill(first, to.first, more); ends != verdict(driver.OK) {
+		return ends
 	}
 	v.report(n, driver.OK)
 	return verdict(driver.OK)
 }
 
-// straight returns the memory of the receive if the message is like most: one span that fits into the only one of the receive,
-// all of which is there, and that one visit moves. Otherwise it returns nil.
-func (v *visit) straight(r *landing) *region {
-	me := &v.q.requester
-	if v.local == nil || v.total != uint64(v.request.Span.Length) || v.total > uint64(r.first.Length) || r.more != 0 ||
-		me.moved != 0 || v.total > me.budget {
-		return nil
-	}
-	into := v.peer.keys.local(r.first.Key)
-	if into == nil || !into.allows(0) || !into.contains(r.first.Address, uint64(r.first.Length)) {
-		return nil
-	}
-	return into
-}
-
-// sendPieces is send for any message and any receive, and over several visits.
-func (v *visit) sendPieces(n uint32, r *landing) verdict {
-	more := v.peer.pool.more(n, r)
-	if v.peer.neighbour != nil && !v.peer.keys.(*farKeys).mapped(r.first, more, v.q.bell) {
-		return v.q.awaitMapping()
-	}
-	first, ok := cover(v.peer.keys, r.first, more)
-	switch {
-	case v.total > r.bytes:
-		return v.spoil(n, driver.LocalLength)
-	case !ok:
-		return v.spoil(n, driver.LocalProtection)
-	}
-	var from pieces
+// fill copies as much of the message as this visit may into the spans of a receive, r being the region of the first.
+func (v *visit) fill(r *region, first driver.Span, more []driver.Span) verdict {
+	var from, into pieces
 	v.open(&from)
 	size := v.share()
 	if v.peer.neighbour != nil {
-		if ends := v.fill(r.first, more, &from, size); ends != arrived {
+		if ends := v.fillFar(first, more, &from, size); ends != arrived {
 			return ends
 		}
-		return v.moved(size)
+	} else {
+		into.open(v.peer.keys, r, first, more)
+		into.skip(v.q.requester.moved)
+		stream(&into, &from, size)
 	}
-	var into pieces
-	into.open(v.peer.keys, first, r.first, more)
-	into.skip(v.q.requester.moved)
-	stream(&into, &from, size)
 	return v.moved(size)
 }
 
@@ -115,13 +88,6 @@ func (v *visit) takeReceive() (uint32, bool) {
 
 // report completes the receive at the peer.
 func (v *visit) report(n uint32, status driver.Status) {
-	a := arrival{slot: n, op: v.request.Op.Arrived(), status: status}
-	if status == driver.OK {
-		a.length = uint32(v.total)
-	}
-	if a.op != driver.OpReceive {
-		a.imm = v.request.Imm
-	}
-	v.peer.arrive(a)
+	v.peer.arrive(v.request.Op, v.request.Imm, n, v.total, status)
 	v.pause(pauseReported)
 }

@@ -66,9 +66,9 @@ func (q *QueuePair) awaitMapping() verdict {
 	return verdict(driver.RetryExceeded)
 }
 
-// fill copies the next size bytes of a Send into the spans of a neighbour's receive, one after the other: the gate has
+// fillFar copies the next size bytes of a Send into the spans of a neighbour's receive, one after the other: the gate has
 // room for one stretch.
-func (v *visit) fill(span driver.Span, rest []driver.Span, from *pieces, size uint64) verdict {
+func (v *visit) fillFar(span driver.Span, rest []driver.Span, from *pieces, size uint64) verdict {
 	skip := v.q.requester.moved
 	for ; size > 0; span, rest = rest[0], rest[1:] {
 		if length := uint64(span.Length); skip < length {
@@ -95,17 +95,7 @@ func (v *visit) fillSpan(span driver.Span, skip, part uint64, from *pieces) verd
 		return verdict(driver.RemoteInvalid) // the neighbour has changed the receive meanwhile
 	}
 	offset := span.Address - r.base + skip
-	if ends := v.goOn(r, stretch{span.Key, offset, part}); ends != arrived {
-		return ends
-	}
-	into := pieces{here: r.bytes[offset:][:part]}
-	stream(&into, from, part)
-	return arrived
-}
-
-// goOn names the piece of r that a Send writes next, and asks everything anew that must allow it.
-func (v *visit) goOn(r *region, next stretch) verdict {
-	if !v.peer.gate.reenter(v.mark, next) {
+	if !v.peer.gate.reenter(v.mark, stretch{span.Key, offset, part}) {
 		return verdict(driver.RemoteAccess)
 	}
 	v.mark += 2
@@ -116,5 +106,7 @@ func (v *visit) goOn(r *region, next stretch) verdict {
 	if !r.allows(0) {
 		return again // closed, or being moved: the next visit finds out which
 	}
+	into := pieces{here: r.bytes[offset:][:part]}
+	stream(&into, from, part)
 	return arrived
 }

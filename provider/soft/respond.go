@@ -185,14 +185,7 @@ func (w *wire) deliver(status driver.Status) {
 	in, l := &w.in, w.life
 	n := in.receive - 1
 	in.receive = 0
-	a := arrival{slot: n, op: in.op.Arrived(), status: status}
-	if status == driver.OK {
-		a.length = uint32(in.total)
-	}
-	if a.op != driver.OpReceive {
-		a.imm = in.imm
-	}
-	l.arrive(a)
+	l.arrive(in.op, in.imm, n, in.total, status)
 	l.announceChained()
 }
 
