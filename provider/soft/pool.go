@@ -223,7 +223,8 @@ func (p *pool) renew() {
 
 // vacate makes a slot free again. Called by the owner.
 func (p *pool) vacate(n uint32) {
-	p.slots[n].claim.Store(p.slots[n].claim.Load() | vacated)
+	claim := &p.slots[n].claim
+	claim.Store(claim.Load() | vacated)
 	p.vacant = append(p.vacant, n)
 	p.reported++
 }

@@ -1,7 +1,6 @@
 package soft
 
 import (
-	"math/bits"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -86,22 +85,6 @@ func (r *readySet) newLeaf() (*atomic.Uint64, ref, error) {
 func (r *readySet) remove(b *bell) {
 	r.members[b.index] = nil
 	r.vacant = append(r.vacant, b.index)
-}
-
-// collect hands every member that was rung to visit.
-func (r *readySet) collect(visit func(*QueuePair)) {
-	for groups := r.summary.Swap(0); groups != 0; groups &= groups - 1 {
-		for leaf := bits.TrailingZeros64(groups); leaf < len(r.leaves); leaf += 64 {
-			if r.leaves[leaf].Load() == 0 {
-				continue
-			}
-			for rung := r.leaves[leaf].Swap(0); rung != 0; rung &= rung - 1 {
-				if q := r.members[leaf*leafBits+bits.TrailingZeros64(rung)]; q != nil {
-					visit(q)
-				}
-			}
-		}
-	}
 }
 
 // ring asks the owner to look at the queue pair. Any goroutine may call it. If both bits are set already, the owner has

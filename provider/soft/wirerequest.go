@@ -278,7 +278,7 @@ func (w *wire) ackDue() bool {
 // get, a message that it may answer. What nobody is told about is acknowledged at once.
 func (w *wire) ackLater() bool {
 	const turns, requests = 3, 32
-	return w.ackDue() && (w.q.cq.done.count() > 0 || w.q.reaped < w.life.arrived.Load()) && w.out.turns < turns &&
+	return w.ackDue() && (w.q.cq.found() || w.q.reaped < w.life.arrived.Load()) && w.out.turns < turns &&
 		w.in.expected-w.out.ack < requests
 }
 
