@@ -64,11 +64,11 @@ func (c *CompletionQueue) Poll(into []driver.Completion) (n int, err error) {
 		}
 		c.looked = c.turns
 	}
-	if c.done.places == 0 {
-		n = c.workInto(into)
-	} else {
-		c.work()
+	if c.done.places > 0 {
 		n = c.done.pop(into)
+	}
+	if c.next = clock.Never; !c.isIdle() {
+		n = c.workInto(into, n)
 	}
 	if p != nil {
 		p.polled()
@@ -181,15 +181,18 @@ func (c *CompletionQueue) look() {
 	}
 }
 
-// workInto is work when no completion waits to be polled: new ones go where they are wanted, and are not copied.
-func (c *CompletionQueue) workInto(into []driver.Completion) (n int) {
-	c.next = clock.Never
-	if len(c.fences)+len(c.busy) > 0 || c.ready.summary.Load() != 0 {
-		c.into = into
-		c.work()
-		n, c.into, c.filled = c.filled, nil, 0
-	}
+// workInto is work while new completions go to into behind the n that are there, and are not copied. It returns how many
+// are there then.
+func (c *CompletionQueue) workInto(into []driver.Completion, n int) int {
+	c.into, c.filled = into, n
+	c.work()
+	n, c.into, c.filled = c.filled, nil, 0
 	return n
+}
+
+// isIdle reports whether work would do nothing.
+func (c *CompletionQueue) isIdle() bool {
+	return len(c.fences)+len(c.busy) == 0 && c.ready.summary.Load() == 0
 }
 
 // work is a turn for the queue pairs that were rung or have something unfinished, one quantum each. It begins with the busy,
@@ -232,10 +235,11 @@ func (c *CompletionQueue) turnBusy() {
 func (c *CompletionQueue) turnRung() {
 	for groups := c.ready.summary.Swap(0); groups != 0; groups &= groups - 1 {
 		for leaf := bits.TrailingZeros64(groups); leaf < len(c.ready.leaves); leaf += 64 {
-			if c.ready.leaves[leaf].Load() == 0 {
+			word := c.ready.leaves[leaf]
+			if word.Load() == 0 {
 				continue
 			}
-			for rung := c.ready.leaves[leaf].Swap(0); rung != 0; rung &= rung - 1 {
+			for rung := word.Swap(0); rung != 0; rung &= rung - 1 {
 				if q := c.ready.members[leaf*leafBits+bits.TrailingZeros64(rung)]; q != nil {
 					c.turnOne(q)
 				}
@@ -251,14 +255,11 @@ func (c *CompletionQueue) turnOne(q *QueuePair) {
 		c.next = soon
 		return
 	}
-	next, idle := q.turn()
-	if idle {
-		q.delist() // it may have found something to do, and done it
-		return
+	if next, idle := q.turn(); !idle {
+		next = min(next, c.next)
+		q.enlist()
+		c.next = next
 	}
-	next = min(next, c.next)
-	q.enlist()
-	c.next = next
 }
 
 // reportControl adds a completion of a control operation, beyond the depth if need be.

@@ -91,22 +91,34 @@ func (r *readySet) remove(b *bell) {
 // not cleared them yet and will see what the caller did before ringing; if one was the caller's to set, the owner may
 // also have to be woken. One bit alone may be the work of a process that was killed or stopped in between.
 func (b *bell) ring() {
-	if b.leaf.Load()&b.bit == 0 || b.words.summary.Load()&b.group == 0 {
-		b.insist()
+	if b.raise() {
+		b.rouse()
 	}
+}
+
+// raise sets the bits, and reports whether one was not set.
+func (b *bell) raise() (first bool) {
+	if b.leaf.Load()&b.bit == 0 {
+		b.leaf.Or(b.bit)
+		first = true
+	}
+	if b.words.summary.Load()&b.group == 0 {
+		b.words.summary.Or(b.group)
+		first = true
+	}
+	return first
 }
 
 // insist rings, and wakes the owner if it sleeps, even if all bits are set: who set them may have died before it came to
 // that.
-//
-// From another process armed is only read: whoever cleared it and died would leave a sleeper that nobody wakes.
 func (b *bell) insist() {
-	if b.leaf.Load()&b.bit == 0 {
-		b.leaf.Or(b.bit)
-	}
-	if b.words.summary.Load()&b.group == 0 {
-		b.words.summary.Or(b.group)
-	}
+	b.raise()
+	b.rouse()
+}
+
+// rouse wakes the owner if it sleeps. From another process armed is only read: whoever cleared it and died would leave a
+// sleeper that nobody wakes.
+func (b *bell) rouse() {
 	if b.cq != nil {
 		b.cq.rouse()
 	} else if b.words.armed.Load() != 0 {

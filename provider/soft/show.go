@@ -142,8 +142,11 @@ func (p *pool) showAll(list []driver.Receive) {
 		return
 	}
 	for i := range list {
-		p.showSpan(list[i].Span)
-		for _, s := range list[i].More {
+		r := &list[i]
+		if !p.shown.has(r.Span.Key) {
+			p.showSpan(r.Span)
+		}
+		for _, s := range r.More {
 			p.showSpan(s)
 		}
 	}
