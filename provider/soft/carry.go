@@ -32,11 +32,11 @@ func (q *QueuePair) carry(r *driver.Request, inline []byte) verdict {
 	me := &q.requester
 	var v visit // not a literal, which would be built elsewhere, copied, and stall on its own stores
 	v.q, v.peer, v.request, v.inline, v.total = q, me.peer, r, inline, r.Bytes()
-	if r.Op.HasRemote() && v.total > 0 {
-		v.aim(r.Remote.Key)
-	}
 	if v.peer.neighbour != nil {
-		if ends := v.prepare(); ends != arrived {
+		v.peer.gate.mark = stretch{}
+	}
+	if r.Op.HasRemote() && v.total > 0 {
+		if ends := v.aim(r.Remote.Key); ends != arrived {
 			return ends
 		}
 	}
@@ -146,7 +146,7 @@ func (q *QueuePair) snapshot(w *waiting) {
 // takeInline is snapshot inside a gate.
 func (q *QueuePair) takeInline(w *waiting) {
 	r := &w.request
-	if local, ok := q.domain.keys.cover(r.Span, r.More); ok {
+	if local, ok := cover(q.domain.keys, r.Span, r.More); ok {
 		if w.inline == nil {
 			w.inline = make([]byte, q.config.MaxInline)
 		}
@@ -175,7 +175,7 @@ func (v *visit) carry() verdict {
 	r := v.request
 	if v.inline == nil {
 		var ok bool
-		if v.local, ok = v.q.domain.keys.cover(r.Span, r.More); !ok {
+		if v.local, ok = cover(v.q.domain.keys, r.Span, r.More); !ok {
 			return v.unusable()
 		}
 	}
@@ -199,13 +199,17 @@ func (v *visit) carry() verdict {
 	return v.atomic()
 }
 
-// aim finds what a remote key names.
-func (v *visit) aim(key uint64) {
+// aim finds what a remote key names, and returns arrived if the visit may begin.
+func (v *visit) aim(key uint64) verdict {
 	if isLent(key) {
 		v.target = v.peer.borrow(key)
 	} else {
 		v.target.region = v.q.requester.find(key)
 	}
+	if v.peer.neighbour != nil {
+		return v.prepare()
+	}
+	return arrived
 }
 
 // admitted asks the words of the peer's end.
@@ -213,7 +217,7 @@ func (v *visit) admitted() verdict {
 	if phase := v.peer.phase(); !phase.accepts() {
 		return v.lost(phase)
 	}
-	if !driver.Access(v.peer.access.Load()).Allows(v.request.Op.Needs()) {
+	if need := v.request.Op.Needs(); need != 0 && !driver.Access(v.peer.access.Load()).Allows(need) {
 		return verdict(driver.RemoteInvalid)
 	}
 	return arrived

@@ -180,7 +180,7 @@ func arriveBroken(q *QueuePair) {
 	l := q.life.Load()
 	n, _ := q.pool.take(q.number, &l.gate, l.gate.look())
 	l.spoiled.Store(l.arrived.Load() + 1)
-	l.arrive(arrival{slot: n, op: driver.OpReceive, status: driver.LocalLength})
+	l.arrive(driver.OpSend, 0, n, 0, driver.LocalLength)
 	l.announce()
 }
 

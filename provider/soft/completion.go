@@ -3,6 +3,7 @@ package soft
 import (
 	"errors"
 	"fmt"
+	"math/bits"
 	"sync"
 	"sync/atomic"
 
@@ -26,18 +27,19 @@ type CompletionQueue struct {
 	depth  int
 
 	mu     sync.Mutex // guards everything down to the next blank line, and the queue pairs that report here
-	locks  uint64     // times that mu was taken on the data path
-	turns  uint64     // calls by the owner: how the device's goroutine knows that it is there
+	turns  uint64     // calls by the owner, each of which takes mu: how the device's goroutine knows that it is there
 	looked uint64     // the call, by number, in which Poll last looked at sockets
 	users  int        // queue pairs
 	owing  int        // queue pairs with requests that are not carried out yet
 	gone   error      // why the queue can no longer be used; nil: it can
 	done   doneQueue
-	own    source       // of the completions of fences
-	busy   []*QueuePair // with something unfinished, each once
-	fences []fence      // changes of memory access that wait for visitors
-	next   clock.Time   // when the last turn wanted another: soon, a deadline, or clock.Never
-	known  clock.Time   // the same, as the owner knows it when it waits; soon: it does not
+	into   []driver.Completion // where Poll wants completions while it works; nil: in done
+	filled int                 // of these
+	own    source              // of the completions of fences
+	busy   []*QueuePair        // with something unfinished, each once
+	fences []fence             // changes of memory access that wait for visitors
+	next   clock.Time          // when the last turn wanted another: soon, a deadline, or clock.Never
+	known  clock.Time          // the same, as the owner knows it when it waits; soon: it does not
 
 	ready readySet // the summary is the peers', the rest is guarded by mu
 	sleep sleeper
@@ -50,24 +52,35 @@ type CompletionQueue struct {
 const soon = clock.Time(0)
 
 // Poll moves finished completions into into, after a turn for every queue pair that was rung or has work left.
-func (c *CompletionQueue) Poll(into []driver.Completion) (int, error) {
-	if err := c.enter(); err != nil {
+func (c *CompletionQueue) Poll(into []driver.Completion) (n int, err error) {
+	c.mu.Lock()
+	if err := c.begin(); err != nil {
 		return 0, err
 	}
+	p := c.sleep.poller.Load()
 	if c.done.count() == 0 { // else there is enough to do, and the next call looks
-		c.look()
+		if p != nil {
+			p.look()
+		}
 		c.looked = c.turns
 	}
-	c.work()
-	n := c.done.pop(into)
-	if p := c.sleep.poller.Load(); p != nil {
+	if c.done.places > 0 {
+		n = c.done.pop(into)
+	}
+	if c.next = clock.Never; !c.isIdle() {
+		n = c.workInto(into, n)
+	}
+	if p != nil {
 		p.polled()
 	}
 	if c.next < c.known { // another goroutine shares the queue, and waits: too long
 		c.known = c.next
 		c.sleep.wake()
 	}
-	c.exit()
+	if c.owing > 0 {
+		c.beWatched()
+	}
+	c.mu.Unlock()
 	return n, nil
 }
 
@@ -106,27 +119,40 @@ func (c *CompletionQueue) usable() error {
 	return c.gone
 }
 
-// enter takes the lock for the owner, unless the queue is gone.
+// enter takes the lock for the owner, unless the queue is gone. Who is in a hurry locks, and then calls begin.
 func (c *CompletionQueue) enter() error {
 	c.mu.Lock()
-	c.locks++
-	c.turns++
-	if c.gone != nil {
-		err := c.gone
-		c.mu.Unlock()
-		return err
+	return c.begin()
+}
+
+// begin is enter with the lock held. It is released if the queue is gone.
+func (c *CompletionQueue) begin() error {
+	if c.turns++; c.gone != nil {
+		return c.turnAway()
 	}
 	return nil
 }
 
-// exit releases the lock. If something is left to do, the device's goroutine is asked to see to it that it is done
-// even if the owner does not come back.
+func (c *CompletionQueue) turnAway() error {
+	err := c.gone
+	c.mu.Unlock()
+	return err
+}
+
+// exit releases the lock.
 func (c *CompletionQueue) exit() {
-	if c.owing > 0 && !c.watched.Load() {
+	if c.owing > 0 {
+		c.beWatched()
+	}
+	c.mu.Unlock()
+}
+
+// beWatched asks the device's goroutine to see to it that what is left to do is done even if the owner does not come back.
+func (c *CompletionQueue) beWatched() {
+	if !c.watched.Load() {
 		c.watched.Store(true)
 		c.device.nic.look(c)
 	}
-	c.mu.Unlock()
 }
 
 // kill ends all work of the queue for good. When it returns, no request of its queue pairs is under way.
@@ -155,11 +181,23 @@ func (c *CompletionQueue) look() {
 	}
 }
 
-// work is a turn for the queue pairs that were rung or have something unfinished, one quantum each.
+// workInto is work while new completions go to into behind the n that are there, and are not copied. It returns how many
+// are there then.
+func (c *CompletionQueue) workInto(into []driver.Completion, n int) int {
+	c.into, c.filled = into, n
+	c.work()
+	n, c.into, c.filled = c.filled, nil, 0
+	return n
+}
+
+// isIdle reports whether work would do nothing.
+func (c *CompletionQueue) isIdle() bool {
+	return len(c.fences)+len(c.busy) == 0 && c.ready.summary.Load() == 0
+}
+
+// work is a turn for the queue pairs that were rung or have something unfinished, one quantum each. It begins with the busy,
+// so that who becomes busy when it is rung has one turn and not two.
 func (c *CompletionQueue) work() {
-	if c.ready.summary.Load() != 0 {
-		c.ready.collect((*QueuePair).enlist)
-	}
 	c.next = clock.Never
 	if len(c.fences) > 0 {
 		c.turnFences()
@@ -167,7 +205,13 @@ func (c *CompletionQueue) work() {
 	if len(c.busy) > 0 {
 		c.turnBusy()
 	}
+	if c.ready.summary.Load() != 0 {
+		c.turnRung()
+	}
 }
+
+// found reports whether there are completions that the owner has not seen.
+func (c *CompletionQueue) found() bool { return c.done.count()+c.filled > 0 }
 
 // turnBusy gives every busy queue pair its turn and keeps those that are not done. A turn never makes another queue
 // pair of this completion queue busy: it rings, and the next turn collects.
@@ -187,9 +231,42 @@ func (c *CompletionQueue) turnBusy() {
 	c.busy = still
 }
 
+// turnRung gives every queue pair that was rung its turn.
+func (c *CompletionQueue) turnRung() {
+	for groups := c.ready.summary.Swap(0); groups != 0; groups &= groups - 1 {
+		for leaf := bits.TrailingZeros64(groups); leaf < len(c.ready.leaves); leaf += 64 {
+			word := c.ready.leaves[leaf]
+			if word.Load() == 0 {
+				continue
+			}
+			for rung := word.Swap(0); rung != 0; rung &= rung - 1 {
+				if q := c.ready.members[leaf*leafBits+bits.TrailingZeros64(rung)]; q != nil {
+					c.turnOne(q)
+				}
+			}
+		}
+	}
+}
+
+// turnOne gives a queue pair its turn, most of the time the only one that it needs. One that is busy has had its turn just now, and
+// has another soon.
+func (c *CompletionQueue) turnOne(q *QueuePair) {
+	if q.busy != 0 {
+		c.next = soon
+		return
+	}
+	if next, idle := q.turn(); !idle {
+		next = min(next, c.next)
+		q.enlist()
+		c.next = next
+	}
+}
+
 // reportControl adds a completion of a control operation, beyond the depth if need be.
 func (c *CompletionQueue) reportControl(from *source, tag driver.Tag, queue uint32, op driver.Op, status driver.Status) {
-	c.done.extra++
+	if c.filled == len(c.into) {
+		c.done.extra++
+	}
 	c.report(from, tag, queue, op, status)
 }
 
@@ -197,6 +274,19 @@ func (c *CompletionQueue) reportControl(from *source, tag driver.Tag, queue uint
 // The fields are stored where they stay: a copy of what was just stored piecemeal would stall the processor.
 func (c *CompletionQueue) report(from *source, tag driver.Tag, queue uint32, op driver.Op,
 	status driver.Status) *driver.Completion {
+	var done *driver.Completion
+	if c.filled < len(c.into) {
+		done = &c.into[c.filled]
+		c.filled++
+	} else {
+		done = c.enqueue(from, queue, op)
+	}
+	done.Tag, done.Queue, done.Op, done.Status, done.Bytes, done.Imm = tag, queue, op, status, 0, 0
+	return done
+}
+
+// enqueue returns the place of a completion that waits to be polled.
+func (c *CompletionQueue) enqueue(from *source, queue uint32, op driver.Op) *driver.Completion {
 	if c.done.count() >= c.depth+c.done.extra {
 		c.overflow(op, queue)
 	}
@@ -204,11 +294,10 @@ func (c *CompletionQueue) report(from *source, tag driver.Tag, queue uint32, op 
 	done := c.done.last()
 	done.from = from
 	from.queued++
-	done.Tag, done.Queue, done.Op, done.Status, done.Bytes, done.Imm = tag, queue, op, status, 0, 0
 	return &done.Completion
 }
 
-// overflow is apart so that report stays small.
+// overflow is apart so that enqueue stays small.
 func (c *CompletionQueue) overflow(op driver.Op, queue uint32) {
 	panic(fmt.Sprintf("soft: completion queue of depth %d is full: no room for %v of queue pair %d", c.depth, op, queue))
 }

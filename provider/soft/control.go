@@ -93,9 +93,6 @@ func (q *QueuePair) checkPeer(peer driver.Address) (address, error) {
 // turnConnect completes a Connect whose outcome is known. A peer that was never there, is gone or has named somebody else
 // will not answer any more; one that has named nobody may still do so until the time is up.
 func (q *QueuePair) turnConnect(l *life) (next clock.Time, idle bool) {
-	if !q.controls.connecting {
-		return clock.Never, true
-	}
 	by := q.controls.connectBy.at(&q.device.meetings)
 	p := l.peer.Load()
 	var named *life // by the peer. Looked at once: it may change between two looks

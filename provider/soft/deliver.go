@@ -10,32 +10,47 @@ func (v *visit) send() verdict {
 	if !ok {
 		return starved
 	}
-	if v.peer.neighbour != nil && !v.mapReceive(n) {
+	to := v.peer.pool.slots[n].landing // read once: a neighbour may change it
+	more := v.peer.pool.more(n, &to)
+	if v.peer.neighbour != nil && !v.peer.keys.(*farKeys).mapped(to.first, more, v.q.bell) {
 		return v.q.awaitMapping()
 	}
-	var from, into pieces
-	if status := v.openReceive(&into, n); status != driver.OK {
-		v.report(n, status)
-		return verdict(driver.RemoteInvalid)
+	if v.total > to.bytes {
+		return v.spoil(n, driver.LocalLength)
 	}
-	v.open(&from)
-	size := v.share()
-	if v.peer.neighbour == nil {
-		stream(&into, &from, size)
-	} else if ends := v.fill(n, &from, size); ends != arrived {
+	first, ok := cover(v.peer.keys, to.first, more)
+	if !ok {
+		return v.spoil(n, driver.LocalProtection)
+	}
+	if ends := v.fill(first, to.first, more); ends != verdict(driver.OK) {
 		return ends
-	}
-	if v.moved(size) == again {
-		return again
 	}
 	v.report(n, driver.OK)
 	return verdict(driver.OK)
 }
 
-// mapReceive reports whether the memory of a neighbour's receive is mapped, as far as it can be.
-func (v *visit) mapReceive(n uint32) bool {
-	p := v.peer.pool
-	return v.peer.keys.(*farKeys).mapped(p.slots[n].first, p.more(n), v.q.bell)
+// fill copies as much of the message as this visit may into the spans of a receive, r being the region of the first.
+func (v *visit) fill(r *region, first driver.Span, more []driver.Span) verdict {
+	var from, into pieces
+	v.open(&from)
+	size := v.share()
+	if v.peer.neighbour != nil {
+		if ends := v.fillFar(first, more, &from, size); ends != arrived {
+			return ends
+		}
+	} else {
+		into.open(v.peer.keys, r, first, more)
+		into.skip(v.q.requester.moved)
+		stream(&into, &from, size)
+	}
+	return v.moved(size)
+}
+
+// spoil completes the receive at the peer with an error of its own.
+func (v *visit) spoil(n uint32, status driver.Status) verdict {
+	v.peer.spoiled.Store(v.peer.arrived.Load() + 1)
+	v.report(n, status)
+	return verdict(driver.RemoteInvalid)
 }
 
 // writeImm writes, and takes a receive only when the bytes are in place.
@@ -71,33 +86,8 @@ func (v *visit) takeReceive() (uint32, bool) {
 	return n, true
 }
 
-// openReceive makes p the memory of a receive that has not been filled yet, or says what is wrong with the receive as a
-// place for the message.
-func (v *visit) openReceive(p *pieces, n uint32) driver.Status {
-	s, keys, more := &v.peer.pool.slots[n], v.peer.keys, v.peer.pool.more(n)
-	if v.total > s.bytes {
-		return driver.LocalLength
-	}
-	first, ok := keys.cover(s.first, more)
-	if !ok {
-		return driver.LocalProtection
-	}
-	p.open(keys, first, s.first, more)
-	p.skip(v.q.requester.moved)
-	return driver.OK
-}
-
 // report completes the receive at the peer.
 func (v *visit) report(n uint32, status driver.Status) {
-	a := arrival{slot: n, op: v.request.Op.Arrived(), status: status}
-	if status == driver.OK {
-		a.length = uint32(v.total)
-	} else {
-		v.peer.spoiled.Store(v.peer.arrived.Load() + 1)
-	}
-	if a.op != driver.OpReceive {
-		a.imm = v.request.Imm
-	}
-	v.peer.arrive(a)
+	v.peer.arrive(v.request.Op, v.request.Imm, n, v.total, status)
 	v.pause(pauseReported)
 }

@@ -7,13 +7,9 @@ import (
 
 // This file is what a visit to a neighbour does besides: it maps what it needs, and writes down what it will change.
 
-// prepare returns arrived if the visit may begin.
+// prepare returns arrived if the target of the visit is known: then it may begin.
 func (v *visit) prepare() verdict {
-	v.peer.gate.mark = stretch{}
 	r := v.request
-	if !r.Op.HasRemote() || v.total == 0 {
-		return arrived
-	}
 	if pending := v.mapTarget(); pending {
 		return v.q.awaitMapping()
 	}
@@ -43,7 +39,7 @@ func (v *visit) mapLoan() (pending bool) {
 	if !keys.mapSpan(driver.Span{Length: 1, Key: key}, v.q.bell) {
 		return true
 	}
-	v.target.region = keys.known[key]
+	v.target.region = keys.local(key)
 	return false
 }
 
@@ -70,13 +66,11 @@ func (q *QueuePair) awaitMapping() verdict {
 	return verdict(driver.RetryExceeded)
 }
 
-// fill copies the next size bytes of a Send into the spans of a neighbour's receive, one after the other: the gate has
+// fillFar copies the next size bytes of a Send into the spans of a neighbour's receive, one after the other: the gate has
 // room for one stretch.
-func (v *visit) fill(slot uint32, from *pieces, size uint64) verdict {
-	p := v.peer.pool
+func (v *visit) fillFar(span driver.Span, rest []driver.Span, from *pieces, size uint64) verdict {
 	skip := v.q.requester.moved
-	rest := p.more(slot)
-	for span := p.slots[slot].first; size > 0; span, rest = rest[0], rest[1:] {
+	for ; size > 0; span, rest = rest[0], rest[1:] {
 		if length := uint64(span.Length); skip < length {
 			part := min(length-skip, size)
 			if ends := v.fillSpan(span, skip, part, from); ends != arrived {
@@ -96,7 +90,7 @@ func (v *visit) fill(slot uint32, from *pieces, size uint64) verdict {
 
 // fillSpan copies part bytes into a span, from skip on.
 func (v *visit) fillSpan(span driver.Span, skip, part uint64, from *pieces) verdict {
-	r := v.peer.keys.(*farKeys).known[span.Key]
+	r := v.peer.keys.local(span.Key)
 	if r == nil || !r.contains(span.Address, uint64(span.Length)) {
 		return verdict(driver.RemoteInvalid) // the neighbour has changed the receive meanwhile
 	}

@@ -13,6 +13,7 @@ type farKeys struct {
 	there     lifeName // the life at the neighbour's that is connected
 	domain    uint64
 	known     map[uint32]*region // by local key
+	last      *region            // of these, the one that was used last; nil: none
 	fragile   atomic.Bool        // some of it is
 }
 
@@ -71,37 +72,26 @@ func (k *farKeys) mapSpan(s driver.Span, b *bell) bool {
 	if s.Length == 0 {
 		return true
 	}
-	if r := k.known[s.Key]; r != nil && !r.stale() {
+	if r := k.local(s.Key); r != nil && !r.stale() {
 		return true
 	}
 	r, pending := k.fetch(viewKey{k.domain, uint64(s.Key)}, b)
-	k.known[s.Key] = r
+	k.known[s.Key], k.last = r, r
 	return !pending
 }
 
-func (k *farKeys) cover(first driver.Span, more []driver.Span) (r *region, ok bool) {
-	if r, ok = k.covers(first); !ok {
-		return nil, false
+// local returns what is known of a local key: most messages land where the last one did.
+func (k *farKeys) local(key uint32) *region {
+	if r := k.last; r != nil && r.localKey == key {
+		return r
 	}
-	for _, s := range more {
-		if _, ok = k.covers(s); !ok {
-			return nil, false
-		}
-	}
-	return r, true
+	return k.recall(key)
 }
 
-func (k *farKeys) covers(s driver.Span) (*region, bool) {
-	if s.Length == 0 {
-		return nil, true
+func (k *farKeys) recall(key uint32) *region {
+	r := k.known[key]
+	if r != nil {
+		k.last = r
 	}
-	r := k.known[s.Key]
-	return r, r != nil && r.isAlive() && r.contains(s.Address, uint64(s.Length))
-}
-
-func (k *farKeys) bytes(s driver.Span) []byte {
-	if s.Length == 0 {
-		return nil
-	}
-	return k.known[s.Key].slice(s.Address, uint64(s.Length))
+	return r
 }

@@ -27,11 +27,24 @@ const (
 type keyring interface {
 	// find returns the region with a remote key, or nil.
 	find(remoteKey uint64) *region
-	// cover reports whether each span lies inside live memory of the domain, and returns the region of the first. Empty
-	// spans lie anywhere.
-	cover(first driver.Span, more []driver.Span) (r *region, ok bool)
-	// bytes returns the bytes of one such span.
-	bytes(driver.Span) []byte
+	// local returns the region with a local key, or nil.
+	local(key uint32) *region
+}
+
+// cover reports whether each span lies inside live memory of the domain, and returns the region of the first. Empty
+// spans lie anywhere.
+func cover(keys keyring, first driver.Span, more []driver.Span) (r *region, ok bool) {
+	if first.Length > 0 {
+		if r = keys.local(first.Key); !r.covers(first) {
+			return nil, false
+		}
+	}
+	for _, s := range more {
+		if s.Length > 0 && !keys.local(s.Key).covers(s) {
+			return nil, false
+		}
+	}
+	return r, true
 }
 
 // keyTable finds the regions of a domain: by local key without a lock, by remote key with one, which is taken seldom
@@ -165,31 +178,4 @@ func (t *keyTable) local(key uint32) *region {
 		return r
 	}
 	return nil
-}
-
-func (t *keyTable) cover(first driver.Span, more []driver.Span) (r *region, ok bool) {
-	if r, ok = t.covers(first); !ok {
-		return nil, false
-	}
-	for _, s := range more {
-		if _, ok = t.covers(s); !ok {
-			return nil, false
-		}
-	}
-	return r, true
-}
-
-func (t *keyTable) covers(s driver.Span) (*region, bool) {
-	if s.Length == 0 {
-		return nil, true
-	}
-	r := t.local(s.Key)
-	return r, r != nil && r.allows(0) && r.contains(s.Address, uint64(s.Length))
-}
-
-func (t *keyTable) bytes(s driver.Span) []byte {
-	if s.Length == 0 {
-		return nil
-	}
-	return t.local(s.Key).slice(s.Address, uint64(s.Length))
 }

@@ -57,10 +57,18 @@ type arrival struct {
 	status driver.Status
 }
 
-// arrive publishes the next arrival. Called by the peer's requester, inside the gate.
-func (l *life) arrive(a arrival) {
+// arrive publishes the next arrival: that of a request op of length bytes in the receive of a slot. Called by the peer's
+// requester, inside the gate. The fields are stored where they stay, as by CompletionQueue.report.
+func (l *life) arrive(op driver.Op, imm uint32, slot uint32, length uint64, status driver.Status) {
+	if status != driver.OK {
+		length = 0
+	}
+	if op == driver.OpSend {
+		imm = 0
+	}
 	n := l.arrived.Load()
-	l.order[n&uint64(len(l.order)-1)] = a
+	a := &l.order[n&uint64(len(l.order)-1)]
+	a.slot, a.length, a.imm, a.op, a.status = slot, uint32(length), imm, op.Arrived(), status
 	l.arrived.Store(n + 1)
 }
 

@@ -182,9 +182,12 @@ func (p *poller) await(w *wire, writable bool) {
 // look gives every connection that may have something a part in the turn. Whether there is room to write again is for the
 // kernel to say: it waits until that is worth a call, and who tries all the time writes crumbs.
 func (p *poller) look() {
-	if p.open == 0 {
-		return
+	if p.open > 0 {
+		p.lookRound()
 	}
+}
+
+func (p *poller) lookRound() {
 	if p.open <= few && p.blocked == 0 {
 		for _, w := range p.wires {
 			if w != nil {
@@ -272,10 +275,13 @@ func (p *poller) wakes(uintptr) bool {
 // stops to watch them. An owner that sleeps between its looks is spared that: changing it costs two system calls. Nor may
 // it stop while another goroutine, which shares the queue, sleeps there.
 func (p *poller) polled() {
-	const often = 64
-	if p.resting {
-		return
+	if !p.resting && p.armed {
+		p.tire()
 	}
+}
+
+func (p *poller) tire() {
+	const often = 64
 	if p.looks++; p.looks > often {
 		p.arm(false)
 	}

@@ -12,7 +12,12 @@ import (
 // go on at any time, when the receive is somebody else's.
 type slot struct {
 	claim atomic.Uint64 // who has taken it
-	bytes uint64        // how long a message fits
+	landing
+}
+
+// landing is the memory of a receive.
+type landing struct {
+	bytes uint64 // how long a message fits
 	first driver.Span
 	more  uint32 // further spans in pool.spans
 }
@@ -149,7 +154,9 @@ func (p *pool) post(r *driver.Receive) {
 	p.tags[n] = r.Tag
 	s := &p.slots[n]
 	s.bytes, s.first, s.more = r.Bytes(), r.Span, uint32(len(r.More))
-	copy(p.spans[int(n)*(p.maxSpans-1):], r.More)
+	if len(r.More) > 0 {
+		copy(p.spans[int(n)*(p.maxSpans-1):], r.More)
+	}
 	s.claim.Store(s.claim.Load()&^claimTaker + claimTaker + 1) // the next turn, nobody's
 	at := p.count & uint64(len(p.posts)-1)
 	p.posts[at].Store(n)
@@ -158,9 +165,9 @@ func (p *pool) post(r *driver.Receive) {
 	p.posted.Store(p.count)
 }
 
-// more returns the slot's spans after the first.
-func (p *pool) more(n uint32) []driver.Span {
-	return p.spans[int(n)*(p.maxSpans-1):][:min(int(p.slots[n].more), p.maxSpans-1)]
+// more returns the spans after the first of r, which is what slot n holds.
+func (p *pool) more(n uint32, r *landing) []driver.Span {
+	return p.spans[int(n)*(p.maxSpans-1):][:min(int(r.more), p.maxSpans-1)]
 }
 
 // take claims the oldest posted receive for a queue pair and returns its slot. A claim counts; the place in the ring is
@@ -216,7 +223,8 @@ func (p *pool) renew() {
 
 // vacate makes a slot free again. Called by the owner.
 func (p *pool) vacate(n uint32) {
-	p.slots[n].claim.Store(p.slots[n].claim.Load() | vacated)
+	claim := &p.slots[n].claim
+	claim.Store(claim.Load() | vacated)
 	p.vacant = append(p.vacant, n)
 	p.reported++
 }

@@ -19,48 +19,61 @@ func (q *QueuePair) Post(list []driver.Request) (n int, err error) {
 		return 0, q.errorf("Post needs Ready, the queue pair is %v", phase.state())
 	}
 	q.requester.budget = copyQuantum
-	for rest := list; len(rest) > 0; {
-		n := 0
-		if q.life.Load().phase() == phaseReady {
-			n = q.volley(rest)
-		}
-		if n == 0 {
-			q.accept(&rest[0])
-			n = 1
-		}
-		rest = rest[n:]
+	for n < len(list) {
+		n += q.accept(list[n:])
 	}
 	if q.wire != nil {
 		q.wire.flush()
 	}
 	q.cq.exit()
-	return len(list), nil
+	return n, nil
 }
 
 func (q *QueuePair) errorf(format string, args ...any) error {
 	return fmt.Errorf("soft: queue pair %d: "+format, append([]any{q.number}, args...)...)
 }
 
-// accept carries r out if nothing is before it and nothing is in its way: the common case, in which r is never copied.
-// Otherwise r goes to the backlog, with whatever progress it has made.
-func (q *QueuePair) accept(r *driver.Request) {
-	l := q.life.Load()
-	if l.phase() != phaseReady {
-		q.flushBacklog(l.unanswered())
-		q.report(r.Tag, r.Op, driver.Flushed)
-		return
+// accept carries out the front of list if nothing is before it and nothing is in its way: the common case, in which a
+// request is never copied. Otherwise it goes to the backlog, with whatever progress it has made. It returns how many requests
+// that were.
+func (q *QueuePair) accept(list []driver.Request) int {
+	r := &list[0]
+	if q.wire != nil || q.requester.backlog.count > 0 || r.After.Count > 0 || q.life.Load().phase() != phaseReady {
+		q.setAside(r)
+		return 1
 	}
-	if q.wire != nil {
-		q.wire.accept(r)
-		return
-	}
-	if q.requester.backlog.count == 0 && r.After.Count == 0 {
-		if v := q.carry(r, nil); v.final() {
-			q.conclude(r, v)
-			return
+	if len(list) > 1 {
+		if n := q.volley(list); n > 0 {
+			return n
 		}
 	}
-	q.keep(r)
+	v := arrived
+	if r.Op == driver.OpSend || r.Op == driver.OpSendImm {
+		v = q.sendWhole(r)
+	}
+	if v == arrived {
+		v = q.carry(r, nil)
+	}
+	if v.final() {
+		q.conclude(r, v)
+	} else {
+		q.keep(r)
+	}
+	return 1
+}
+
+// setAside takes a request that is not carried out at once.
+func (q *QueuePair) setAside(r *driver.Request) {
+	l := q.life.Load()
+	switch {
+	case l.phase() != phaseReady:
+		q.flushBacklog(l.unanswered())
+		q.report(r.Tag, r.Op, driver.Flushed)
+	case q.wire != nil:
+		q.wire.accept(r)
+	default:
+		q.keep(r)
+	}
 }
 
 // keep puts r into the backlog. The life that a chained request waits for is fixed now: its arrivals are counted since
@@ -129,10 +142,7 @@ func (q *QueuePair) conclude(r *driver.Request, v verdict) {
 	if status := driver.Status(v); status != driver.OK {
 		q.fail(r, status)
 	} else if !r.Flags.Has(driver.Quiet) {
-		done := q.report(r.Tag, r.Op, driver.OK)
-		if !r.Op.IsLocal() {
-			done.Bytes = uint32(r.Bytes())
-		}
+		q.report(r.Tag, r.Op, driver.OK).Bytes = uint32(r.Bytes())
 	}
 }
 

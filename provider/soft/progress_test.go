@@ -29,7 +29,7 @@ func TestPostReturnsAfterAQuantum(t *testing.T) {
 	l.a.cq.mu.Lock() // keeps the device's goroutine out
 	for _, q := range []*QueuePair{l.qa, other} {
 		q.requester.budget = copyQuantum
-		q.accept(&long)
+		q.accept([]driver.Request{long})
 	}
 	for turn := uint64(1); turn < 4<<20/copyQuantum; turn++ {
 		if got := l.qa.requester.moved; got != turn*copyQuantum || other.requester.moved != got {

@@ -130,7 +130,8 @@ func (q *QueuePair) State() driver.State {
 
 // enter takes the lock for a call of the owner, if the queue pair can still be used.
 func (q *QueuePair) enter() error {
-	if err := q.cq.enter(); err != nil {
+	q.cq.mu.Lock()
+	if err := q.cq.begin(); err != nil {
 		return err
 	}
 	if q.closed.Load() {
@@ -166,7 +167,10 @@ func (q *QueuePair) delist() {
 // receives that are flushed.
 func (q *QueuePair) turn() (next clock.Time, idle bool) {
 	l := q.life.Load()
-	next, idle = q.turnConnect(l)
+	next, idle = clock.Never, true
+	if q.controls.connecting {
+		next, idle = q.turnConnect(l)
+	}
 	if q.wire != nil && l.phase() == phaseReady {
 		at, done := q.wire.turn()
 		next, idle = min(next, at), idle && done
@@ -179,7 +183,7 @@ func (q *QueuePair) turn() (next clock.Time, idle bool) {
 	if l.phase().broken() {
 		return soon, q.settle(l)
 	}
-	if !q.turnGrants(l) {
+	if len(q.controls.grants) > 0 && !q.turnGrants(l) {
 		return soon, false
 	}
 	return next, idle

@@ -64,7 +64,7 @@ func TestArrivalBeforeABreakCounts(t *testing.T) {
 	}
 	together(rounds,
 		func(i int) {
-			lives[i].arrive(arrival{})
+			lives[i].arrive(driver.OpSend, 0, 0, 0, driver.OK)
 			lives[i].breakTo(phaseOrphaned)
 		},
 		func(i int) {

@@ -1,7 +1,6 @@
 package soft
 
 import (
-	"math/bits"
 	"runtime"
 	"sync/atomic"
 	"unsafe"
@@ -88,42 +87,38 @@ func (r *readySet) remove(b *bell) {
 	r.vacant = append(r.vacant, b.index)
 }
 
-// collect hands every member that was rung to visit.
-func (r *readySet) collect(visit func(*QueuePair)) {
-	for groups := r.summary.Swap(0); groups != 0; groups &= groups - 1 {
-		for leaf := bits.TrailingZeros64(groups); leaf < len(r.leaves); leaf += 64 {
-			if r.leaves[leaf].Load() == 0 {
-				continue
-			}
-			for rung := r.leaves[leaf].Swap(0); rung != 0; rung &= rung - 1 {
-				if q := r.members[leaf*leafBits+bits.TrailingZeros64(rung)]; q != nil {
-					visit(q)
-				}
-			}
-		}
-	}
-}
-
 // ring asks the owner to look at the queue pair. Any goroutine may call it. If both bits are set already, the owner has
 // not cleared them yet and will see what the caller did before ringing; if one was the caller's to set, the owner may
 // also have to be woken. One bit alone may be the work of a process that was killed or stopped in between.
 func (b *bell) ring() {
-	if b.leaf.Load()&b.bit == 0 || b.words.summary.Load()&b.group == 0 {
-		b.insist()
+	if b.raise() {
+		b.rouse()
 	}
+}
+
+// raise sets the bits, and reports whether one was not set.
+func (b *bell) raise() (first bool) {
+	if b.leaf.Load()&b.bit == 0 {
+		b.leaf.Or(b.bit)
+		first = true
+	}
+	if b.words.summary.Load()&b.group == 0 {
+		b.words.summary.Or(b.group)
+		first = true
+	}
+	return first
 }
 
 // insist rings, and wakes the owner if it sleeps, even if all bits are set: who set them may have died before it came to
 // that.
-//
-// From another process armed is only read: whoever cleared it and died would leave a sleeper that nobody wakes.
 func (b *bell) insist() {
-	if b.leaf.Load()&b.bit == 0 {
-		b.leaf.Or(b.bit)
-	}
-	if b.words.summary.Load()&b.group == 0 {
-		b.words.summary.Or(b.group)
-	}
+	b.raise()
+	b.rouse()
+}
+
+// rouse wakes the owner if it sleeps. From another process armed is only read: whoever cleared it and died would leave a
+// sleeper that nobody wakes.
+func (b *bell) rouse() {
 	if b.cq != nil {
 		b.cq.rouse()
 	} else if b.words.armed.Load() != 0 {

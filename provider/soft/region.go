@@ -99,6 +99,11 @@ func (r *region) isAlive() bool {
 	return r.word.Load()&(serialMask|alive) == r.serial&serialMask|alive
 }
 
+// covers reports whether a span lies inside, and the region is alive. In no region lies nothing.
+func (r *region) covers(s driver.Span) bool {
+	return r != nil && r.isAlive() && r.contains(s.Address, uint64(s.Length))
+}
+
 // version changes when the memory is closed, and when its pages are moved.
 func (r *region) version() uint64 { return r.word.Load() & (serialMask | generationMask) }
 

@@ -70,7 +70,7 @@ func (d *Device) forgetDomain(domain *Domain) {
 // forgetQueue is called with the queue's lock held.
 func (d *Device) forgetQueue(c *CompletionQueue) {
 	d.mu.Lock()
-	d.closedLocks += c.locks
+	d.closedLocks += c.turns
 	delete(d.queues, c)
 	d.mu.Unlock()
 }
@@ -78,5 +78,5 @@ func (d *Device) forgetQueue(c *CompletionQueue) {
 func (c *CompletionQueue) countLocks() uint64 {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.locks
+	return c.turns
 }

@@ -145,12 +145,12 @@ func (w *wire) takeReceive() bool {
 func (w *wire) openReceive(p *pieces) bool {
 	in, pool, keys := &w.in, w.life.pool, w.life.domain.keys
 	n := in.receive - 1
-	s, more := &pool.slots[n], pool.more(n)
+	s, more := &pool.slots[n], pool.more(n, &pool.slots[n].landing)
 	if in.total > s.bytes {
 		w.spoil(driver.LocalLength)
 		return false
 	}
-	first, ok := keys.cover(s.first, more)
+	first, ok := cover(keys, s.first, more)
 	if !ok {
 		w.spoil(driver.LocalProtection)
 		return false
@@ -185,14 +185,7 @@ func (w *wire) deliver(status driver.Status) {
 	in, l := &w.in, w.life
 	n := in.receive - 1
 	in.receive = 0
-	a := arrival{slot: n, op: in.op.Arrived(), status: status}
-	if status == driver.OK {
-		a.length = uint32(in.total)
-	}
-	if a.op != driver.OpReceive {
-		a.imm = in.imm
-	}
-	l.arrive(a)
+	l.arrive(in.op, in.imm, n, in.total, status)
 	l.announceChained()
 }
 

@@ -56,8 +56,8 @@ func (q *QueuePair) reap(l *life) {
 		return
 	}
 	for ; q.reaped < arrived; q.reaped++ {
-		a := l.order[q.reaped&uint64(len(l.order)-1)]
-		if !q.hasTaken(a) {
+		a := l.order[q.reaped&uint64(len(l.order)-1)] // read once: a neighbour may change it
+		if !q.hasTaken(&a) {
 			q.spoiled(l, a.slot)
 			return
 		}
@@ -75,9 +75,9 @@ func (q *QueuePair) reap(l *life) {
 }
 
 // hasTaken reports whether an arrival is what it must be: of a receive that the peer has taken, and complete.
-func (q *QueuePair) hasTaken(a arrival) bool {
-	return int(a.slot) < len(q.pool.slots) && q.pool.slots[a.slot].taker() == q.number && a.op.IsReceive() &&
-		a.status < driver.StatusCount
+func (q *QueuePair) hasTaken(a *arrival) bool {
+	slots := q.pool.slots
+	return int(a.slot) < len(slots) && slots[a.slot].taker() == q.number && a.op.IsReceive() && a.status < driver.StatusCount
 }
 
 // spoiled breaks a life whose words make no sense. In this process that is a mistake of ours; another process may have

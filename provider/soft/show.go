@@ -142,8 +142,11 @@ func (p *pool) showAll(list []driver.Receive) {
 		return
 	}
 	for i := range list {
-		p.showSpan(list[i].Span)
-		for _, s := range list[i].More {
+		r := &list[i]
+		if !p.shown.has(r.Span.Key) {
+			p.showSpan(r.Span)
+		}
+		for _, s := range r.More {
 			p.showSpan(s)
 		}
 	}
@@ -174,7 +177,7 @@ func (p *pool) showPosted() {
 	for at := p.reported; at < min(p.count, p.reported+maxOffers); at++ {
 		n := p.line[at&uint64(len(p.line)-1)]
 		p.showSpan(p.slots[n].first)
-		for _, s := range p.more(n) {
+		for _, s := range p.more(n, &p.slots[n].landing) {
 			p.showSpan(s)
 		}
 	}

@@ -13,8 +13,11 @@ const (
 )
 
 // pause stops at a step of a visit to a neighbour, in a build for tests.
-func (v *visit) pause(step string) {
-	if pausing && v.peer.neighbour != nil {
+func (v *visit) pause(step string) { v.peer.pause(step) }
+
+// pause is the same at the peer.
+func (l *life) pause(step string) {
+	if pausing && l.neighbour != nil {
 		pause(step)
 	}
 }

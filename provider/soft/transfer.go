@@ -43,7 +43,7 @@ func loadWord(b []byte) uint64 {
 	return binary.NativeEndian.Uint64(b)
 }
 
-// pieces walks through the bytes of a list of spans. It is used inside the gate only, after keyTable.cover has found all
+// pieces walks through the bytes of a list of spans. It is used inside the gate only, after cover has found all
 // spans in live memory: until the requester leaves, that memory stays mapped and known.
 type pieces struct {
 	here []byte        // what is left of the span at hand
@@ -51,7 +51,7 @@ type pieces struct {
 	keys keyring
 }
 
-// open begins with the spans that keys.cover has found good, r being the region of the first. It fills p in place: a
+// open begins with the spans that cover has found good, r being the region of the first. It fills p in place: a
 // struct that is returned is copied, and the copy stalls on stores that are still under way.
 func (p *pieces) open(keys keyring, r *region, first driver.Span, more []driver.Span) {
 	p.keys, p.more = keys, more
@@ -72,9 +72,17 @@ func (p *pieces) skip(n uint64) {
 // next returns the next bytes, at most limit and as many as lie together, without moving on.
 func (p *pieces) next(limit uint64) []byte {
 	for len(p.here) == 0 && len(p.more) > 0 {
-		p.here, p.more = p.keys.bytes(p.more[0]), p.more[1:]
+		p.advance()
 	}
 	return p.here[:min(limit, uint64(len(p.here)))]
+}
+
+// advance goes on to the next span. There is one.
+func (p *pieces) advance() {
+	s := p.more[0]
+	if p.more = p.more[1:]; s.Length > 0 {
+		p.here = p.keys.local(s.Key).slice(s.Address, uint64(s.Length))
+	}
 }
 
 // readInto fills dst with the next bytes.
@@ -120,11 +128,11 @@ func (p *pieces) publish(dst []byte) {
 	place(dst[last:], tail[:n])
 }
 
-// stream copies n bytes from src to dst.
+// stream copies n bytes from src to dst, in any order: a message is looked at when it is reported.
 func stream(dst, src *pieces, n uint64) {
 	for n > 0 {
 		from := src.next(n)
-		dst.writeFrom(from)
+		dst.copyFrom(from)
 		src.skip(uint64(len(from)))
 		n -= uint64(len(from))
 	}

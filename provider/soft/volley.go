@@ -15,11 +15,10 @@ const (
 	volleyReach = 64 << 10 // bytes from the first to the last that is written
 )
 
-// volley carries out what it can of the front of list, and returns how many requests that were.
+// volley carries out what it can of the front of list, which has two requests at least, and returns how many they were.
 func (q *QueuePair) volley(list []driver.Request) int {
 	me := &q.requester
-	if len(list) < 2 || me.backlog.count > 0 || q.wire != nil || !isShort(&list[0]) || !isShort(&list[1]) ||
-		isLent(list[0].Remote.Key) {
+	if !isShort(&list[0]) || !isShort(&list[1]) || isLent(list[0].Remote.Key) {
 		return 0
 	}
 	var v visit

@@ -87,10 +87,10 @@ func (c *CompletionQueue) rouse() {
 // look at are not mapped any more.
 func (c *CompletionQueue) Wake() {
 	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !errors.Is(c.gone, errQueueClosed) {
+	if c.gone == nil || !errors.Is(c.gone, errQueueClosed) {
 		c.sleep.wake()
 	}
+	c.mu.Unlock()
 }
 
 // WaitShared is Wait without the lock of those who share the queue: what it touches is guarded by the queue's own, or is

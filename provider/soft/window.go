@@ -133,8 +133,8 @@ func (q *QueuePair) carryLocal(r *driver.Request) verdict {
 
 // bind opens a piece of memory to the peer. If the memory is being closed just now, it is found dead by who comes.
 func (w *Window) bind(r *driver.Request) verdict {
-	local, ok := w.q.domain.keys.covers(r.Span)
-	if !ok || local == nil || w.loan.key.Load() != 0 {
+	local := w.q.domain.keys.local(r.Span.Key)
+	if r.Span.Length == 0 || !local.covers(r.Span) || w.loan.key.Load() != 0 {
 		return verdict(driver.LocalProtection)
 	}
 	w.loan.open(local, r.Span, driver.Access(r.Swap), r.Remote.Key)

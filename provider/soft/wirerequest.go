@@ -159,7 +159,7 @@ func (g *gathering) openRequest(p *pieces) bool {
 		p.here = entry.taken
 	} else {
 		r, keys := &entry.request, g.w.life.domain.keys
-		local, ok := keys.cover(r.Span, r.More)
+		local, ok := cover(keys, r.Span, r.More)
 		if !ok {
 			g.doom(driver.LocalProtection)
 			return false
@@ -278,7 +278,7 @@ func (w *wire) ackDue() bool {
 // get, a message that it may answer. What nobody is told about is acknowledged at once.
 func (w *wire) ackLater() bool {
 	const turns, requests = 3, 32
-	return w.ackDue() && (w.q.cq.done.count() > 0 || w.q.reaped < w.life.arrived.Load()) && w.out.turns < turns &&
+	return w.ackDue() && (w.q.cq.found() || w.q.reaped < w.life.arrived.Load()) && w.out.turns < turns &&
 		w.in.expected-w.out.ack < requests
 }
 
@@ -390,7 +390,7 @@ func (w *wire) stepRead(h *header, r *driver.Request) {
 // request ends.
 func (w *wire) openReader(p *pieces) bool {
 	r, keys := &w.q.requester.backlog.front().request, w.life.domain.keys
-	local, ok := keys.cover(r.Span, r.More)
+	local, ok := cover(keys, r.Span, r.More)
 	if !ok {
 		w.in.sink = toNowhere
 		w.end(driver.LocalProtection)
