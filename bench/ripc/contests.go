@@ -47,7 +47,7 @@ func sharedMemoryContests(scale int) []contest.Contest {
 	alone.Lane = soft.InProcess
 	const ucp = "UCX ucp_am_lat, shared memory"
 	return []contest.Contest{
-		{What: "shm, short call, inline, both poll", Peer: ucp, Unit: "µs", Bound: 2, AtMost: true, Why: "what the code of both ends takes on one core, two rows below, is more than that by itself (ADR 24)",
+		{What: "shm, short call, inline, both poll", Peer: ucp, Unit: "µs", Bound: 2, AtMost: true, Why: "most of what is left is code: both ends on one core, two rows below, take about as long as the bound allows (ADR 24)",
 			Theirs: ucxRoundTrip("ucp_am_lat", "shm", scale), Ours: inline.micros},
 		{What: "shm, short call, inline, both poll", Peer: "UCX am_lat posix, the layer below", Unit: "µs",
 			Theirs: ucxRoundTrip("am_lat", "posix", scale), Ours: inline.micros},
