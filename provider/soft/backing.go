@@ -27,19 +27,31 @@ type extent struct {
 	at     uint64 // in the file
 }
 
-// close frees the file. Peers that still map it keep an empty one.
-func (b *backing) close() {
+// hide lets nobody see the file any more, and returns it, to be freed; -1: there is none.
+func (b *backing) hide() int {
 	if b == nil {
-		return
+		return -1
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.owned {
-		_ = unix.Fallocate(b.fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, b.size)
-	}
-	closeDescriptor(b.fd)
+	fd := b.fd
 	b.fd = -1
+	return fd
 }
+
+// drop frees the file, which was hidden. Peers that still map it keep an empty one.
+func (b *backing) drop(fd int) {
+	if fd < 0 {
+		return
+	}
+	if b.owned {
+		_ = unix.Fallocate(fd, unix.FALLOC_FL_PUNCH_HOLE|unix.FALLOC_FL_KEEP_SIZE, 0, b.size)
+	}
+	closeDescriptor(fd)
+}
+
+// close is both.
+func (b *backing) close() { b.drop(b.hide()) }
 
 // announceClosed tells the neighbours that have mapped the memory that they need not keep it.
 func (m *Memory) announceClosed() {

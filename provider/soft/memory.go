@@ -96,13 +96,14 @@ func (m *Memory) Retire() (free func() error, err error) {
 	m.domain.keys.remove(m.region)
 	m.domain.device.controls.give(m.region.placedControl)
 	m.domain.drop()
+	fd := m.backing.hide()
 	m.announceClosed()
-	return m.free, nil
+	return func() error { return m.free(fd) }, nil
 }
 
-// free gives the bytes back. They were hidden from peers before.
-func (m *Memory) free() error {
-	m.backing.close()
+// free gives the bytes back, and their file.
+func (m *Memory) free(fd int) error {
+	m.backing.drop(fd)
 	if m.pages == nil {
 		return nil
 	}
