@@ -11,7 +11,7 @@ const maxIdleWords = 16
 
 func (h *Hub) stepReceived(s *Slot, c *verbs.Completion) {
 	l := h.links.get(uint64(c.Queue))
-	if l == nil || c.Status != verbs.OK {
+	if l == nil || c.Status != verbs.OK || c.Op != verbs.OpReceive {
 		h.stepMissed(l, s, c)
 		return
 	}
@@ -27,12 +27,18 @@ func (h *Hub) stepReceived(s *Slot, c *verbs.Completion) {
 	l.owe()
 }
 
-// stepMissed hears of a message that was too long, of a device that is lost, or of a link that has ended.
+// stepMissed hears of a message that was too long, of a device that is lost, or of a link that has ended. What comes with a number is no
+// message: of a write into what was lent, the slot has nothing, and the length may be more than it has.
 func (h *Hub) stepMissed(l *Link, s *Slot, c *verbs.Completion) {
 	h.post(s)
-	if l != nil {
-		l.end(verbs.CompletionError(c))
+	if l == nil {
+		return
 	}
+	if err := verbs.CompletionError(c); err != nil {
+		l.end(err)
+		return
+	}
+	l.violated("a %v instead of a message", c.Op)
 }
 
 // take reads a message, and reports whether somebody keeps its slot.
@@ -55,7 +61,9 @@ func (l *Link) take(s *Slot) (kept bool) {
 		return false
 	}
 	if !l.unheard.Empty() {
-		l.confirm()
+		if l.confirm(); l.state == ended { // by somebody who was told
+			return false
+		}
 	}
 	for _, number := range m.Releases.All() {
 		l.released(number)

@@ -3,6 +3,7 @@ package link
 import (
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/ripc/wire"
 )
@@ -68,5 +69,41 @@ func TestAnAnswerOnItsWayIsNotOurCall(t *testing.T) {
 			w.t.Errorf("our call was told %d times: %v", ours.answered, ours.answerErr)
 		}
 		w.until("the other end has heard", func() bool { return len(b.ended) == 1 })
+	})
+}
+
+// closer closes its link when it hears that it was sent.
+type closer struct {
+	letter
+	link *Link
+}
+
+func (c *closer) Sent(o *Outgoing, err error) {
+	c.letter.Sent(o, err)
+	c.link.Close()
+}
+
+// TestClosedByWhatAMessageSays: a message says that another was taken, and whoever hears that closes the link. Then it comes too late
+// itself, and nothing of what the link was promised is given back twice.
+func TestClosedByWhatAMessageSays(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{}), w.newProcess(Config{})
+		there, back := w.join(a, b)
+		c := &closer{letter: *newLetter(wire.Send), link: there}
+		c.Confirm, c.Owner = true, c
+		b.on = func(got *arrival) {
+			check(w.t, back.Send(&newLetter(wire.Send, "the news").Outgoing))
+			got.slot.Release()
+		}
+		check(w.t, there.Send(&c.Outgoing))
+		w.until("the link has ended", func() bool { return len(a.ended) == 1 })
+		w.while(time.Millisecond)
+		for _, got := range a.arrived {
+			w.t.Errorf("%v came after the end", got.head.Type)
+			got.slot.Release()
+		}
+		if a.hub.promised != 0 {
+			w.t.Errorf("%d receives are promised to nobody", a.hub.promised)
+		}
 	})
 }

@@ -133,3 +133,23 @@ func TestAnAnswerInTheNameOfSomebodyElse(t *testing.T) {
 		}
 	})
 }
+
+// TestANoticeIsNoMessage: a peer that was lent memory can write there with a notice, which takes a receive, and says more bytes than
+// that has.
+func TestANoticeIsNoMessage(t *testing.T) {
+	everywhere(t, func(w *world) {
+		p := w.newProcess(Config{})
+		i, l := w.intrude(p)
+		call := newLetter(wire.Call)
+		call.Returns = []Piece{p.alloc(8192)}
+		check(w.t, l.Send(&call.Outgoing))
+		var m wire.Message
+		w.until("it is sent", func() bool { return call.sent == 1 && m.Take(i.memory.Bytes()[1<<15:][:wire.Overhead(0, 1, 0)]) == nil })
+		check(w.t, i.pair.WriteImm(i.port.Tag(3), i.memory.Span(0, 8192), remote(m.Returns.All()[0]), 0, verbs.Quiet))
+		check(w.t, i.pair.Flush())
+		w.until("the link has ended", func() bool { return len(p.ended) == 1 })
+		if !errors.Is(p.ended[0], ErrPeer) {
+			w.t.Errorf("the link ended with %v", p.ended[0])
+		}
+	})
+}

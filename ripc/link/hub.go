@@ -131,6 +131,7 @@ const (
 	tagWord             // a queue pair: a timer, to tell what the peer has not been told
 	tagWatch            // a queue pair: a timer, to see whether the peer is there and what has expired
 	tagFailed           // a queue pair: a timer, to end when all has been taken in that has come
+	tagRetry            // a queue pair: a timer, to look again for what the hub had not
 
 	kindShift = 40
 )
@@ -167,6 +168,8 @@ func (h *Hub) Step(c *verbs.Completion) {
 		l.stepWatch()
 	case tagFailed:
 		l.stepFailed()
+	case tagRetry:
+		l.stepRetry()
 	}
 }
 

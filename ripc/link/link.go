@@ -49,6 +49,7 @@ type Link struct {
 	kept     int  // users who want to hear of the peer's end
 	wordSet  bool // a timer to tell the peer something runs
 	watchSet bool // a timer to watch the peer runs
+	retrySet bool // a timer to look again for what the hub had not runs
 
 	// Messages are counted, and do not look at the clock, which would take as long as they do. Who wants to know compares.
 	arrivals   uint64     // messages that have come, words included

@@ -2,6 +2,7 @@ package link
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/weft-fabric/weft/internal/fifo"
 	"github.com/weft-fabric/weft/ripc/wire"
@@ -138,12 +139,38 @@ func (l *Link) begin(o *Outgoing) *Slot {
 	if l.pair.Room() < o.requests() || o.needsCredit() && !l.maySend() {
 		return nil
 	}
-	slot := l.hub.leaving.take()
+	slot := l.takeSlot()
 	if slot != nil && o.Head.Type == wire.Call && !l.hub.promise(1) {
 		l.hub.leaving.give(slot)
+		l.retryIn()
 		return nil
 	}
 	return slot
+}
+
+// takeSlot returns room for a message, or nil if there is none yet.
+func (l *Link) takeSlot() *Slot {
+	slot := l.hub.leaving.take()
+	if slot == nil {
+		l.retryIn()
+	}
+	return slot
+}
+
+// retryDelay is how long a link waits for what all links of its hub share, before it looks again.
+const retryDelay = 200 * time.Microsecond
+
+// retryIn has the link look again: it may be another one that gives back what is missing here, and nobody tells this one.
+func (l *Link) retryIn() {
+	if !l.retrySet {
+		l.retrySet = true
+		l.hub.port.After(retryDelay, tagRetry<<kindShift|l.number())
+	}
+}
+
+func (l *Link) stepRetry() {
+	l.retrySet = false
+	l.pump()
 }
 
 // transmit sends a message, and notes what that has begun.

@@ -12,7 +12,7 @@ func (l *Link) sendWord(code wire.Code) bool {
 	if l.pair.Room() == 0 {
 		return false
 	}
-	slot := l.hub.leaving.take()
+	slot := l.takeSlot()
 	if slot == nil {
 		return false
 	}
