@@ -60,6 +60,7 @@ type pool struct {
 
 	// The owner's.
 	tags     []driver.Tag
+	fits     []int64  // how long a message fits into each slot, as it was posted; -1: it is vacant
 	vacant   []uint32 // slots that are not in use
 	line     []uint32 // what posts should hold: peers of other processes could write there
 	count    uint64   // and what posted should be
@@ -104,10 +105,12 @@ func (p *pool) allocate() (err error) {
 		return err
 	}
 	p.tags = make([]driver.Tag, p.depth)
+	p.fits = make([]int64, p.depth)
 	p.line = make([]uint32, len(p.posts))
 	p.vacant = make([]uint32, 0, p.depth)
 	for i := range p.depth {
 		p.vacant = append(p.vacant, uint32(p.depth-1-i))
+		p.fits[i] = -1
 	}
 	return nil
 }
@@ -154,6 +157,7 @@ func (p *pool) post(r *driver.Receive) {
 	p.tags[n] = r.Tag
 	s := &p.slots[n]
 	s.bytes, s.first, s.more = r.Bytes(), r.Span, uint32(len(r.More))
+	p.fits[n] = int64(r.Bytes())
 	if len(r.More) > 0 {
 		copy(p.spans[int(n)*(p.maxSpans-1):], r.More)
 	}
@@ -175,8 +179,11 @@ func (p *pool) more(n uint32, r *landing) []driver.Span {
 //
 // The taker looks at its mark after it has looked at the claim: if it was evicted before that, it takes nothing, and if
 // it is evicted later, renew has changed the claim.
+//
+// There are never so many receives to pass by as it tries, unless another process has spoiled the words.
 func (p *pool) take(taker uint32, g *gate, mark uint64) (uint32, bool) {
-	for {
+	const races = 1024 // that others may win meanwhile
+	for range 2*len(p.posts) + races {
 		at := p.taken.Load()
 		if at >= p.posted.Load() {
 			return 0, false
@@ -195,6 +202,7 @@ func (p *pool) take(taker uint32, g *gate, mark uint64) (uint32, bool) {
 			return n, true
 		}
 	}
+	return 0, false
 }
 
 // taker returns the number of the queue pair that has taken a slot, or nobody, or vacated.
@@ -225,6 +233,7 @@ func (p *pool) renew() {
 func (p *pool) vacate(n uint32) {
 	claim := &p.slots[n].claim
 	claim.Store(claim.Load() | vacated)
+	p.fits[n] = -1
 	p.vacant = append(p.vacant, n)
 	p.reported++
 }

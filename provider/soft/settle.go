@@ -74,10 +74,18 @@ func (q *QueuePair) reap(l *life) {
 	l.announceChained() // a peer of another process does not
 }
 
-// hasTaken reports whether an arrival is what it must be: of a receive that the peer has taken, and complete.
+// hasTaken reports whether an arrival is what it must be: of a receive that the peer has taken, in its turn, complete, and no longer than
+// that. What was posted is the owner's to know: another process may have claimed what is vacant.
 func (q *QueuePair) hasTaken(a *arrival) bool {
-	slots := q.pool.slots
-	return int(a.slot) < len(slots) && slots[a.slot].taker() == q.number && a.op.IsReceive() && a.status < driver.StatusCount
+	p := q.pool
+	if int(a.slot) >= len(p.slots) || p.slots[a.slot].taker() != q.number || !a.op.IsReceive() || a.status >= driver.StatusCount {
+		return false
+	}
+	fits := p.fits[a.slot]
+	if int64(a.length) > fits && (fits < 0 || a.op != driver.OpReceiveWriteImm) { // whose bytes are elsewhere
+		return false
+	}
+	return p.shared || a.slot == p.line[p.reported&uint64(len(p.line)-1)]
 }
 
 // spoiled breaks a life whose words make no sense. In this process that is a mistake of ours; another process may have
@@ -110,7 +118,7 @@ func (q *QueuePair) flushReceives() {
 func (q *QueuePair) flushTaken() {
 	q.pool.skip()
 	for n := range q.pool.slots {
-		if q.pool.slots[n].taker() == q.number {
+		if q.pool.slots[n].taker() == q.number && q.pool.fits[n] >= 0 {
 			q.flushReceive(uint32(n))
 		}
 	}
