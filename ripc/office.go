@@ -12,6 +12,7 @@ type office struct {
 	node      *Node
 	hub       *link.Hub
 	services  map[ID]*Service
+	reserved  map[ID]bool       // names that are being claimed
 	groups    map[ID][]*Service // members that are here
 	lines     map[ID]*Line
 	routes    map[ID]*route
@@ -24,7 +25,7 @@ type office struct {
 }
 
 func newOffice(n *Node) *office {
-	return &office{node: n, services: make(map[ID]*Service), groups: make(map[ID][]*Service), lines: make(map[ID]*Line), routes: make(map[ID]*route), peers: make(map[ID]*peer),
+	return &office{node: n, services: make(map[ID]*Service), reserved: make(map[ID]bool), groups: make(map[ID][]*Service), lines: make(map[ID]*Line), routes: make(map[ID]*route), peers: make(map[ID]*peer),
 		places: make(map[string]*peer)}
 }
 

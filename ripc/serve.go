@@ -2,6 +2,7 @@ package ripc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"slices"
@@ -80,7 +81,7 @@ func guard(ctx context.Context, m *Message, handle Handler) (err error) {
 }
 
 // Shutdown ends the node well: its services are given up, so that others may have them, what has arrived is still handled, and
-// what is under way comes to its end. Then, or when ctx ends, it closes the node. Who has to receive must go on until then.
+// what is under way comes to its end. Then it closes the node, or when ctx ends, whose error it returns. Who has to receive must go on until then.
 func (n *Node) Shutdown(ctx context.Context) error {
 	var services []*Service
 	if err := n.on(func() { services = n.office.all() }); err != nil {
@@ -92,15 +93,16 @@ func (n *Node) Shutdown(ctx context.Context) error {
 		}
 	}
 	_ = n.on(func() { n.office.leave(services) }) // it may have been closed meanwhile
-	for quiet := false; !quiet && ctx.Err() == nil; {
+	var failed error
+	for quiet := false; !quiet && failed == nil; {
 		if n.on(func() { quiet = n.office.isQuiet(services) }) != nil {
 			break
 		}
 		if !quiet {
-			_ = pause.For(ctx, time.Millisecond)
+			failed = pause.For(ctx, time.Millisecond)
 		}
 	}
-	return n.Close()
+	return errors.Join(failed, n.Close())
 }
 
 // leave has the services take nothing new, and says farewell to everybody.
@@ -119,8 +121,12 @@ func (f *office) leave(services []*Service) {
 	}
 }
 
+// lull is after how long links are left that handlers have made for calls of their own, meanwhile.
+const lull = 10 * time.Millisecond
+
 // isQuiet reports whether nothing is left to be received, and all links have been left.
 func (f *office) isQuiet(services []*Service) bool {
+	f.leaveIdle(lull)
 	for _, s := range services {
 		if !s.arrived.Empty() {
 			return false

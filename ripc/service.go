@@ -82,6 +82,10 @@ func (n *Node) register(ctx context.Context, s *Service) (*Service, error) {
 	if own := n.config.own(); !own.mayHave(s.name) {
 		return nil, fmt.Errorf("register %q: the certificate of %s does not list it: %w", s.name, own.owner, ErrForbidden)
 	}
+	if err := n.reserve(s); err != nil {
+		return nil, err
+	}
+	defer func() { _ = n.on(func() { delete(n.office.reserved, s.id) }) }() // after Close nobody asks
 	if n.config.Resolver != nil {
 		claim, err := n.config.Resolver.Claim(ctx, find.Record{Service: s.id, Name: s.name, Node: n.id, At: n.at})
 		if err != nil {
@@ -100,12 +104,23 @@ func (n *Node) register(ctx context.Context, s *Service) (*Service, error) {
 	return s, nil
 }
 
+// reserve keeps a name for a service while it is claimed: whoever claims it a second time, and has to withdraw that, would take it from
+// the first.
+func (n *Node) reserve(s *Service) (err error) {
+	failed := n.on(func() {
+		f := n.office
+		if f.services[s.id] != nil || f.reserved[s.id] {
+			err = fmt.Errorf("register %q: this process has it: %w", s.name, find.ErrTaken)
+		} else if s.id.Kind() != wire.Group { // which may have many members here
+			f.reserved[s.id] = true
+		}
+	})
+	return orElse(failed, err)
+}
+
 func (f *office) add(s *Service) error {
-	switch {
-	case f.isClosed:
+	if f.isClosed {
 		return fmt.Errorf("register %q: the node is %w", s.name, ErrClosed)
-	case f.services[s.id] != nil:
-		return fmt.Errorf("register %q: this process has it: %w", s.name, find.ErrTaken)
 	}
 	if s.id.Kind() == wire.Group {
 		f.groups[s.id] = append(f.groups[s.id], s)

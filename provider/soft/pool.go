@@ -183,9 +183,9 @@ func (p *pool) more(n uint32, r *landing) []driver.Span {
 // There are never so many receives to pass by as it tries, unless another process has spoiled the words.
 func (p *pool) take(taker uint32, g *gate, mark uint64) (uint32, bool) {
 	const races = 1024 // that others may win meanwhile
-	for range 2*len(p.posts) + races {
+	for tries := 0; ; tries++ {
 		at := p.taken.Load()
-		if at >= p.posted.Load() {
+		if at >= p.posted.Load() || tries > 2*len(p.posts)+races { // the ring may be looked at once something was posted
 			return 0, false
 		}
 		n := p.posts[at&uint64(len(p.posts)-1)].Load()
@@ -202,7 +202,6 @@ func (p *pool) take(taker uint32, g *gate, mark uint64) (uint32, bool) {
 			return n, true
 		}
 	}
-	return 0, false
 }
 
 // taker returns the number of the queue pair that has taken a slot, or nobody, or vacated.
