@@ -26,3 +26,6 @@ func WithoutWindows(d *Device) { d.lends = false }
 
 // TakeForCard makes a software device be used as a card would be.
 func TakeForCard(d *Device) { d.choice.Device.Driver = "card" }
+
+// Loans counts what a window lends, or has lent and not freed.
+func Loans(w driver.Window) int { return len(w.(*window).loans) }

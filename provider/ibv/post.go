@@ -221,11 +221,12 @@ func (q *queuePair) settleRequest(i uint32, from *native.WC, into *driver.Comple
 			q.revoked(r.window)
 		}
 	case driver.Flushed:
-		into.Status = q.takeVerdict(r.op)
+		into.Status = q.flushedStatus(&r)
+		q.hasFlushed = true
 	default:
-		q.verdict = driver.OK
+		q.verdict, q.hasFlushed = driver.OK, true
 	}
-	q.noteTrouble(into.Status)
+	q.noteTrouble(q.requestStatus(from.Status))
 	if len(q.held) > 0 {
 		q.queue.holding = append(q.queue.holding, q)
 	}

@@ -44,6 +44,7 @@ type queuePair struct {
 	nobodys    *window // for fillNothing
 
 	verdict    driver.Status // of the next request that the device flushes, if it is not Flushed
+	hasFlushed bool          // a request has failed, or was flushed, since it is connected
 	resetTag   driver.Tag
 	resetting  bool
 	accessTags []driver.Tag // changes of access that wait until the device is ready
@@ -116,7 +117,7 @@ func (q *queuePair) becomeNew() error {
 	q.checked = q.access
 	q.psn = rand.Uint32N(bits24 + 1)
 	q.name = uint64(presence.NewName())
-	q.state, q.verdict, q.drainedBy, q.goneBy = driver.New, 0, 0, 0
+	q.state, q.verdict, q.hasFlushed, q.drainedBy, q.goneBy = driver.New, 0, false, 0, 0
 	q.queue.device.office.Register(presence.Name(q.name))
 	return nil
 }
@@ -212,6 +213,17 @@ func (q *queuePair) flushOwn() {
 	}
 	q.requests.given, q.receives.given = q.requests.first, q.receives.first
 	q.verdict = driver.OK // what is posted from now on was not under way when the queue pair failed
+}
+
+// flushedStatus returns how a request ended that the device has flushed. A Revoke in front of all others has often broken the connection
+// itself, because the peer went on and was refused before the device came to report the Revoke. Whether it was done nobody can say; it is now.
+func (q *queuePair) flushedStatus(r *request) driver.Status {
+	status := q.takeVerdict(r.op)
+	if r.op != driver.OpRevoke || q.hasFlushed || status != driver.Flushed {
+		return status
+	}
+	q.takeBack(r.window)
+	return driver.OK
 }
 
 // takeVerdict returns how a flushed request ended. What needs no receive did not wait for one: it stood before or behind what did.

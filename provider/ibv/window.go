@@ -217,8 +217,22 @@ func (q *queuePair) revoked(number uint32) {
 	if w == nil || len(w.loans) == 0 {
 		return // it was closed meanwhile
 	}
-	if err := d.device.forgive(w.loans[0].end()); err != nil {
-		d.device.log.Error("what was lent on an RDMA device could not be taken back", "device", d.device.Name(), "reason", err)
-	}
+	q.noteTakenBack(w.loans[0].end())
 	w.loans = slices.Delete(w.loans, 0, 1)
+}
+
+// takeBack ends a window and all that it lends, without the queue pair.
+func (q *queuePair) takeBack(number uint32) {
+	d := q.domain
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if w := q.windows[number]; w != nil {
+		q.noteTakenBack(w.end())
+	}
+}
+
+func (q *queuePair) noteTakenBack(err error) {
+	if err = q.domain.device.forgive(err); err != nil {
+		q.domain.device.log.Error("what was lent on an RDMA device could not be taken back", "device", q.domain.device.Name(), "reason", err)
+	}
 }

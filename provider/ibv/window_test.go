@@ -271,6 +271,22 @@ func TestWhatWasTakenBackIsClosed(t *testing.T) {
 	l.isRefused(l.use(2, driver.OpWrite, remote))
 }
 
+// A refusal breaks the owner's queue pair, and the device flushes the Revoke that finds it so. It is in force nevertheless; what comes behind it is
+// flushed.
+func TestARevokeThatTheDeviceFlushesIsInForce(t *testing.T) {
+	l := openLoft(t)
+	defer l.close()
+	remote := l.lend(0, 64, driver.RemoteAll)
+	remote.Address += loftSize
+	l.isRefused(l.use(1, driver.OpWrite, remote))
+	l.post(l.owner, l.revoke(2), driver.Request{Tag: 3, Op: driver.OpSend})
+	l.expect(2, driver.OpRevoke, driver.OK)
+	l.expect(3, driver.OpSend, driver.Flushed)
+	if n := ibv.Loans(l.window); n != 0 {
+		t.Errorf("%d pieces are lent yet", n)
+	}
+}
+
 // The next loan does not open the one before.
 func TestTheKeyOfTheLastLoanIsNoKeyToTheNext(t *testing.T) {
 	l := openLoft(t)
