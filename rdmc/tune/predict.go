@@ -47,7 +47,7 @@ func duration(nanoseconds float64) time.Duration {
 }
 
 // flat plays a group in one rack. A larger one takes longer by as much for each round, or for each member of a chain, as a
-// half takes less.
+// half takes less; never less time, though a half may take more where many small blocks meet.
 func flat(g Group, l link, c Choice, k int) float64 {
 	if g.Members <= playedMembers || g.Members*k <= playedTransfers {
 		return long(g, l, c, k)
@@ -58,7 +58,7 @@ func flat(g Group, l link, c Choice, k int) float64 {
 	if c.Algorithm == schedule.Chain || c.Algorithm == schedule.Sequential {
 		more = float64(g.Members-playedMembers) / (playedMembers / 2)
 	}
-	return all + more*(all-long(half, l, c, k))
+	return all + more*max(0, all-long(half, l, c, k))
 }
 
 // long plays a message. After a while each further block takes as long as the ones before.
