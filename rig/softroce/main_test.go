@@ -36,6 +36,22 @@ func TestHelpIsForPeople(t *testing.T) {
 	}
 }
 
+// TestAPanicIsTriedOnceMore has everything else, and a second panic, be what it is.
+func TestAPanicIsTriedOnceMore(t *testing.T) {
+	panicked, broken := fmt.Errorf("machine 1: %w", machine.ErrPanic), errors.New("broken")
+	for _, c := range []struct {
+		ends []error
+		runs int
+	}{{[]error{nil}, 1}, {[]error{broken}, 1}, {[]error{panicked, nil}, 2}, {[]error{panicked, broken}, 2}, {[]error{panicked, panicked}, 2}} {
+		var log bytes.Buffer
+		runs := 0
+		_, err := twice(&log, func() (int, error) { runs++; return 0, c.ends[runs-1] })
+		if want := c.ends[len(c.ends)-1]; !errors.Is(err, want) || runs != c.runs || (log.Len() > 0) != (runs > 1) {
+			t.Errorf("%v: %d runs, %v, %q", c.ends, runs, err, log.String())
+		}
+	}
+}
+
 func TestExitStatus(t *testing.T) {
 	for _, c := range []struct {
 		err  error

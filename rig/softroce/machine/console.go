@@ -62,6 +62,9 @@ func (c *console) hear(line string) {
 // complaints is what the kernel said since the guest was ready, or all that it said if it never was.
 func (c *console) complaints() string { return strings.TrimSpace(string(c.said) + string(c.line)) }
 
+// hasPanicked reports whether the kernel has said so. The machine must have ended.
+func (g *guest) hasPanicked() bool { return strings.Contains(g.console.complaints(), "Kernel panic") }
+
 // complain shows what the kernels had to say.
 func complain(to io.Writer, guests []*guest) {
 	for _, g := range guests {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 )
@@ -47,6 +48,9 @@ func (c Config) Validate() error {
 	return nil
 }
 
+// ErrPanic is why a machine ended whose kernel has panicked. No command should be able to do that: the kernel is to blame.
+var ErrPanic = errors.New("its kernel panicked")
+
 // Run boots the machines, runs the command in each, and ends them when all commands have ended. It returns the exit
 // status, the highest if there are two; a command that a signal ended has 128 and the signal's number, as in a shell. An
 // error means that a machine broke down or was ended by ctx; the end of ctx ends the machines at once.
@@ -73,6 +77,9 @@ func Run(ctx context.Context, kit Kit, config Config) (status int, err error) {
 		g.end()
 	}
 	complain(config.Log, guests)
+	if errors.Is(err, errNoStatus) && slices.ContainsFunc(guests, (*guest).hasPanicked) {
+		err = fmt.Errorf("%w: %w", err, ErrPanic)
+	}
 	return status, err
 }
 

@@ -112,6 +112,16 @@ func TestMachineThatCannotBoot(t *testing.T) {
 	}
 }
 
+// TestPanic tells the end of a kernel from any other.
+func TestPanic(t *testing.T) {
+	for said, want := range map[string]bool{"Kernel panic - not syncing: Fatal exception in interrupt": true, "reboot: Power down": false} {
+		r := pretend(t, t.Context(), 1, `printf '[ 9.1] `+said+`\r\n' >&5; exit 0`)
+		if !errors.Is(r.err, errNoStatus) || errors.Is(r.err, ErrPanic) != want {
+			t.Errorf("%s: %+v", said, r)
+		}
+	}
+}
+
 // TestEndOfContext ends a machine that would not end, and waits for it.
 func TestEndOfContext(t *testing.T) {
 	pid := filepath.Join(t.TempDir(), "pid")
