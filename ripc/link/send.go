@@ -123,6 +123,7 @@ func (l *Link) pumpQueue(queue *fifo.Queue[*Outgoing]) {
 		if o.Until > 0 && l.hub.config.Loop.Now() >= o.Until {
 			o.Until = 0
 			o.Owner.(LateOwner).Late(o)
+			continue // the owner may have used the link, and it is not the first any more
 		}
 		slot := l.begin(o)
 		if slot == nil {
