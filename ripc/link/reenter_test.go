@@ -2,6 +2,7 @@ package link
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -106,6 +107,49 @@ func TestWhoIsLateMayClose(t *testing.T) {
 			if l.sent != 1 || !errors.Is(l.sentErr, ErrNotSent) {
 				w.t.Errorf("%q was told %d times: %v", l.Items[0].Bytes, l.sent, l.sentErr)
 			}
+		}
+	})
+}
+
+// TestWhoIsGivenBackMayClose: of what waits on a link that is left, refusals stay. They are told too when the link is closed meanwhile.
+func TestWhoIsGivenBackMayClose(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{FirstWindow: 1, Window: 1}), w.newProcess(Config{})
+		_, back := w.join(a, b)
+		check(w.t, back.Send(&newLetter(wire.Send, "all that it may").Outgoing))
+		given, no := newTold(wire.Send), newLetter(wire.Refusal)
+		given.onSent = back.Close
+		no.Credit = true
+		check(w.t, back.Send(&given.Outgoing))
+		check(w.t, back.Send(&no.Outgoing))
+		back.Leave()
+		if given.sent != 1 || no.sent != 1 || !errors.Is(no.sentErr, ErrNotSent) {
+			w.t.Errorf("told %d and %d times: %v", given.sent, no.sent, no.sentErr)
+		}
+	})
+}
+
+// TestTooLargeForAPeerThatWasNotKnown: what is given to a link before it is connected may be more than the peer takes. Its owner is told,
+// and the link goes on with the rest.
+func TestTooLargeForAPeerThatWasNotKnown(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{}), w.newProcess(Config{SlotSize: 512})
+		there, err := a.hub.NewLink()
+		check(w.t, err)
+		large, again, fits := newTold(wire.Call, strings.Repeat("x", 512)), newLetter(wire.Send, "again"), newLetter(wire.Send, "fits")
+		large.onSent = func() { check(w.t, there.Send(&again.Outgoing)) }
+		check(w.t, there.Send(&large.Outgoing))
+		check(w.t, there.Send(&fits.Outgoing))
+		back, err := b.hub.NewLink()
+		check(w.t, err)
+		check(w.t, there.Connect(back.Address(), back.Terms()))
+		check(w.t, back.Connect(there.Address(), there.Terms()))
+		w.until("the rest has come", func() bool { return len(b.arrived) == 2 })
+		if large.sent != 1 || !errors.Is(large.sentErr, ErrTooLarge) || !errors.Is(large.sentErr, ErrNotSent) {
+			w.t.Errorf("its owner was told %d times: %v", large.sent, large.sentErr)
+		}
+		if b.arrived[0].items[0] != "fits" || b.arrived[1].items[0] != "again" {
+			w.t.Errorf("%q and %q have come", b.arrived[0].items, b.arrived[1].items)
 		}
 	})
 }

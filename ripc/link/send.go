@@ -61,7 +61,7 @@ func (l *Link) queue(o *Outgoing) {
 // maxRefusals is how many a peer can have wait that sends to nobody, and does not take what it is told.
 const maxRefusals = 1024
 
-// limitNow is the limit, or our own as long as the peer's is not known.
+// limitNow is the limit, or our own as long as the peer's is not known: what turns out to be too large then, its owner is told.
 func (l *Link) limitNow() int {
 	if l.limit == 0 {
 		return l.hub.config.SlotSize
