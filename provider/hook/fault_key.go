@@ -69,6 +69,13 @@ func (m *rekeyedMemory) registerAgain(access driver.Access) (driver.Memory, erro
 
 // Close closes the registrations, the one that owns the bytes last.
 func (m *rekeyedMemory) Close() error {
+	if err := m.closeLater(); err != nil {
+		return err
+	}
+	return m.Memory.Close()
+}
+
+func (m *rekeyedMemory) closeLater() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for n := len(m.later); n > 0; n-- {
@@ -77,5 +84,18 @@ func (m *rekeyedMemory) Close() error {
 		}
 		m.later = m.later[:n-1]
 	}
-	return m.Memory.Close()
+	return nil
+}
+
+// rekeyedRetirer is the memory's driver.Retirer.
+type rekeyedRetirer struct {
+	memory *rekeyedMemory
+	first  driver.Retirer // it owns the bytes
+}
+
+func (r rekeyedRetirer) Retire() (free func() error, err error) {
+	if err := r.memory.closeLater(); err != nil {
+		return nil, err
+	}
+	return r.first.Retire()
 }

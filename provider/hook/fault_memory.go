@@ -71,7 +71,10 @@ func (f *faults) leaveOnly() bool {
 func (f *faults) memory(inner memoryParts, domain driver.Domain, owned bool) memoryParts {
 	if inner.MemoryAccess != nil && len(f.changeKey) > 0 {
 		again := &rekeyedMemory{Memory: inner.Memory, access: inner.MemoryAccess, domain: domain, faults: f}
-		inner = memoryParts{again, again}
+		inner.Memory, inner.MemoryAccess = again, again
+		if inner.Retirer != nil {
+			inner.Retirer = rekeyedRetirer{again, inner.Retirer}
+		}
 	}
 	m := &faultyMemory{Memory: inner.Memory, faults: f, domain: domain, owned: owned}
 	f.mu.Lock()
@@ -82,6 +85,9 @@ func (f *faults) memory(inner memoryParts, domain driver.Domain, owned bool) mem
 	}
 	f.memories = append(f.memories, m)
 	inner.Memory = m
+	if inner.Retirer != nil {
+		inner.Retirer = faultyRetirer{m, inner.Retirer}
+	}
 	return inner
 }
 
@@ -103,18 +109,40 @@ func (m *faultyMemory) Region() driver.Region {
 }
 
 func (m *faultyMemory) Close() error {
-	f := m.faults
-	f.forget(m)
-	if m.owned && f.tells(KeepMemory, Event{}) {
-		f.mu.Lock()
-		defer f.mu.Unlock()
-		if f.kept == nil {
-			f.kept = map[driver.Domain][]driver.Memory{}
-		}
-		f.kept[m.domain] = append(f.kept[m.domain], m.Memory)
+	if m.isKept() {
 		return nil
 	}
 	return m.Memory.Close()
+}
+
+// isKept ends what lies may do to the memory, unless one of them is that it stays until its domain is closed.
+func (m *faultyMemory) isKept() bool {
+	f := m.faults
+	f.forget(m)
+	if !m.owned || !f.tells(KeepMemory, Event{}) {
+		return false
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.kept == nil {
+		f.kept = map[driver.Domain][]driver.Memory{}
+	}
+	f.kept[m.domain] = append(f.kept[m.domain], m.Memory)
+	return true
+}
+
+// faultyRetirer is the memory's driver.Retirer.
+type faultyRetirer struct {
+	memory *faultyMemory
+	inner  driver.Retirer
+}
+
+// Retire leaves nothing to be freed if a lie keeps the memory.
+func (r faultyRetirer) Retire() (free func() error, err error) {
+	if r.memory.isKept() {
+		return nil, nil
+	}
+	return r.inner.Retire()
 }
 
 // forget ends what lies may do to a memory: its bytes may be gone after Close.

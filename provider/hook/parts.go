@@ -78,21 +78,35 @@ type marker interface {
 type memoryParts struct {
 	driver.Memory
 	driver.MemoryAccess
+	driver.Retirer
 }
 
 func partsOfMemory(inner driver.Memory) memoryParts {
 	parts := memoryParts{Memory: inner}
 	parts.MemoryAccess, _ = inner.(driver.MemoryAccess)
+	parts.Retirer, _ = inner.(driver.Retirer)
 	return parts
 }
 
-func assembleMemory(core driver.Memory, access driver.MemoryAccess) driver.Memory {
-	if access == nil {
-		return core
+func assembleMemory(with memoryParts) driver.Memory {
+	switch {
+	case with.MemoryAccess != nil && with.Retirer != nil:
+		return with
+	case with.MemoryAccess != nil:
+		return struct {
+			driver.Memory
+			driver.MemoryAccess
+		}{with.Memory, with.MemoryAccess}
+	case with.Retirer != nil:
+		return struct {
+			driver.Memory
+			driver.Retirer
+		}{with.Memory, with.Retirer}
 	}
-	return memoryParts{core, access}
+	return with.Memory
 }
 
+// assemblePhantom knows no Retirer: there are no bytes that could outlive the memory.
 func assemblePhantom(core driver.Memory, access driver.MemoryAccess, marks marker) driver.PhantomMemory {
 	if access == nil {
 		return struct {

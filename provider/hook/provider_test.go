@@ -56,3 +56,31 @@ func playAll(t *testing.T, open func(*testing.T, Plan) *rig) {
 		})
 	}
 }
+
+// TestRetiredBytesStay: what was allocated can be looked at after it was retired, until it is freed, also if its key was changed before. (It
+// was closed, and a process that looked died.)
+func TestRetiredBytesStay(t *testing.T) {
+	for name, plan := range map[string]Plan{"no fault": {}, "a new key": changeKey} {
+		t.Run(name, func(t *testing.T) {
+			r := faultySoft(t, plan)
+			m := must(r.domain.(driver.Allocator).Alloc(4096, 0))(t)
+			if err := m.(driver.MemoryAccess).SetAccess(r.queue, 5, driver.RemoteRead); err != nil {
+				t.Fatal(err)
+			}
+			r.expect(end{5, driver.OpMemoryAccess, 0})
+			bytes := m.Region().Bytes
+			bytes[4095] = 'x'
+			retirer, can := m.(driver.Retirer)
+			if !can {
+				t.Fatal("it cannot be retired")
+			}
+			free := must(retirer.Retire())(t)
+			if bytes[4095] != 'x' {
+				t.Error("the bytes have changed")
+			}
+			if err := free(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}

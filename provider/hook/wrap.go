@@ -103,8 +103,7 @@ func (d *domain) Register(b []byte, access driver.Access) (driver.Memory, error)
 	if err != nil {
 		return nil, err
 	}
-	parts := d.memory(partsOfMemory(inner), false)
-	return assembleMemory(parts.Memory, parts.MemoryAccess), nil
+	return assembleMemory(d.memory(partsOfMemory(inner), false)), nil
 }
 
 // memory puts the layer, and then the translation of completion queues, around memory.
@@ -172,8 +171,7 @@ func (a allocator) Alloc(size int, access driver.Access) (driver.Memory, error) 
 	}
 	inside := partsOfMemory(inner)
 	inside.Memory = &inset{inner, front, back}
-	parts := a.domain.memory(inside, true)
-	return assembleMemory(parts.Memory, parts.MemoryAccess), nil
+	return assembleMemory(a.domain.memory(inside, true)), nil
 }
 
 // inset is memory that does not show its margins.

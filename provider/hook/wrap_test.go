@@ -44,7 +44,7 @@ func capabilities(v any) string {
 	}{
 		{"Clocked", is[driver.Clocked]}, {"LockCounter", is[driver.LockCounter]},
 		{"Allocator", is[driver.Allocator]}, {"Phantoms", is[driver.Phantoms]},
-		{"SharedReceiver", is[driver.SharedReceiver]}, {"MemoryAccess", is[driver.MemoryAccess]},
+		{"SharedReceiver", is[driver.SharedReceiver]}, {"MemoryAccess", is[driver.MemoryAccess]}, {"Retirer", is[driver.Retirer]},
 		{"PhantomMemory", is[driver.PhantomMemory]}, {"Waiter", is[driver.Waiter]},
 		{"SharedWaiter", is[driver.SharedWaiter]}, {"Driven", is[driver.Driven]}, {"Windows", is[driver.Windows]},
 	} {
@@ -161,6 +161,11 @@ func (m memoryMaker) AllocPhantom(uint64, driver.Access) (driver.PhantomMemory, 
 	return m.phantom, nil
 }
 
+// noRetirer is a driver.Retirer without bytes.
+type noRetirer struct{}
+
+func (noRetirer) Retire() (free func() error, err error) { return nil, nil }
+
 type noMarks struct{}
 
 func (noMarks) Mark(uint64, uint64, driver.Origin)                  {}
@@ -170,6 +175,14 @@ func TestMemoryCapabilitiesAreThoseInside(t *testing.T) {
 	f := newFake()
 	full := must((&fakeDomain{f}).Register(make([]byte, 8), 0))(t)
 	plain := struct{ driver.Memory }{full}
+	retiring := struct {
+		driver.Memory
+		noRetirer
+	}{Memory: full}
+	both := struct {
+		*fakeMemory
+		noRetirer
+	}{fakeMemory: full.(*fakeMemory)}
 	phantoms := []driver.PhantomMemory{
 		struct {
 			driver.Memory
@@ -181,14 +194,14 @@ func TestMemoryCapabilitiesAreThoseInside(t *testing.T) {
 		}{fakeMemory: full.(*fakeMemory)}}
 	for name, hook := range hooks {
 		t.Run(name, func(t *testing.T) {
-			for i, inner := range []driver.Memory{plain, full} {
-				d, _ := hook(canned{domain: memoryMaker{memory: inner, phantom: phantoms[i]}}).NewDomain()
+			for i, inner := range []driver.Memory{plain, full, retiring, both} {
+				d, _ := hook(canned{domain: memoryMaker{memory: inner, phantom: phantoms[i%2]}}).NewDomain()
 				got, _ := d.Register(nil, 0)
 				sameCapabilities(t, inner, got)
 				got, _ = d.(driver.Allocator).Alloc(8, 0)
 				sameCapabilities(t, inner, got)
 				phantom, _ := d.(driver.Phantoms).AllocPhantom(8, 0)
-				sameCapabilities(t, phantoms[i], phantom)
+				sameCapabilities(t, phantoms[i%2], phantom)
 			}
 		})
 	}

@@ -82,3 +82,112 @@ func TestReceivesWithoutEnd(t *testing.T) {
 		t.Fatal("it still looks")
 	}
 }
+
+// mixed is a pool of receives that a neighbour and a peer of this process share.
+type mixed struct {
+	far, near, hub       *host
+	liar, honest         *QueuePair
+	toLiar, toHonest     *QueuePair
+	pool                 *pool
+	receives             driver.SharedReceives
+	memory, honestMemory *Memory
+}
+
+func newMixed(t *testing.T) *mixed {
+	c := &mixed{far: newHostWith(t, Config{Lanes: SharedMemory}), near: newHostWith(t, Config{Lanes: InProcess}),
+		hub: newHostWith(t, Config{Lanes: InProcess | SharedMemory})}
+	s, err := c.hub.domain.NewSharedReceives(driver.SharedConfig{Completions: c.hub.cq, Depth: 4, MaxSpans: 1})
+	ok(t, err)
+	c.hub.shut = append(c.hub.shut, s.Close)
+	c.receives, c.pool = s, s.(*SharedReceives).pool
+	share := func(q *driver.QueueConfig) { q.Shared = s }
+	c.liar, c.toLiar, c.honest, c.toHonest = c.far.pair(), c.hub.pair(share), c.near.pair(), c.hub.pair(share)
+	join(c.far, c.liar, c.hub, c.toLiar)
+	join(c.near, c.honest, c.hub, c.toHonest)
+	c.memory, c.honestMemory = c.hub.memory(8*copyQuantum, 0), c.near.memory(2*copyQuantum, 0)
+	for tag := range 2 {
+		receive(t, s, driver.Receive{Tag: driver.Tag(tag), Span: span(c.memory, 2*tag*copyQuantum, 2*copyQuantum)})
+	}
+	return c
+}
+
+// send sends n bytes of the honest peer, which arrive in a receive.
+func (c *mixed) send(t *testing.T, n int) {
+	t.Helper()
+	post(t, c.honest, driver.Request{Op: driver.OpSend, Span: span(c.honestMemory, 0, n)})
+}
+
+func (c *mixed) expect(t *testing.T, tag driver.Tag, n uint32) {
+	t.Helper()
+	c.near.expect(0, driver.OpSend, driver.OK)
+	if got := c.hub.expect(tag, driver.OpReceive, driver.OK, c.near); got.Queue != c.toHonest.number || got.Bytes != n {
+		t.Errorf("%d bytes arrived at queue pair %d, want %d at %d", got.Bytes, got.Queue, n, c.toHonest.number)
+	}
+}
+
+// free makes a receive look as if it were posted, and the first.
+func (c *mixed) free(slot uint32) {
+	claim := &c.pool.slots[slot].claim
+	claim.Store(claim.Load() &^ claimTaker)
+	c.pool.taken.Store(0)
+}
+
+// TestVacantReceivesThatLookPosted: a neighbour writes to the claims of shared receives that are not posted. A peer of this process
+// passes them by.
+func TestVacantReceivesThatLookPosted(t *testing.T) {
+	c := newMixed(t)
+	c.send(t, 8)
+	c.expect(t, 0, 8)
+	c.free(c.pool.line[0])
+	c.send(t, 9)
+	c.expect(t, 1, 9)
+	c.hub.silent()
+	if state := c.toHonest.State(); state != driver.Ready {
+		t.Errorf("the queue pair of the honest peer is %v", state)
+	}
+}
+
+// TestClaimOnWhatAnotherFills: a neighbour claims a receive that a peer of this process is filling, and says that its own message lies
+// there. It loses its connection, and the other nothing.
+func TestClaimOnWhatAnotherFills(t *testing.T) {
+	c := newMixed(t)
+	c.send(t, 2*copyQuantum) // in part
+	c.liar.requester.peer.lie(c.pool, arrival{slot: c.pool.line[0], length: 8, op: driver.OpReceive})
+	c.hub.silent()
+	if state := c.toLiar.State(); state != driver.Error {
+		t.Errorf("the queue pair of the liar is %v", state)
+	}
+	c.near.poll()
+	c.expect(t, 0, 2*copyQuantum)
+	c.send(t, 9)
+	c.expect(t, 1, 9)
+	c.hub.silent()
+}
+
+// TestOneReceiveForTwo: a neighbour frees a receive that a peer of this process is filling, and the next one does not take it too.
+func TestOneReceiveForTwo(t *testing.T) {
+	c := newMixed(t)
+	other, to := c.near.pair(), c.hub.pair(func(q *driver.QueueConfig) { q.Shared = c.receives })
+	join(c.near, other, c.hub, to)
+	c.send(t, 2*copyQuantum) // in part
+	c.free(c.pool.line[0])
+	post(t, other, driver.Request{Tag: 1, Op: driver.OpSend, Span: span(c.honestMemory, 0, 8)})
+	c.hub.expect(1, driver.OpReceive, driver.OK)
+	c.near.expect(1, driver.OpSend, driver.OK)
+	c.expect(t, 0, 2*copyQuantum)
+	c.hub.silent()
+}
+
+// TestArrivalsOfAnotherConnection: a neighbour has the words of all connections mapped. If it writes to those of another, that one ends.
+func TestArrivalsOfAnotherConnection(t *testing.T) {
+	c := newMixed(t)
+	l := c.toHonest.life.Load()
+	ok(t, l.reach())
+	l.order[0] = arrival{slot: 3, op: driver.OpReceive}
+	l.arrived.Store(1)
+	l.bell.ring()
+	c.hub.silent()
+	if ours, theirs := c.toHonest.State(), c.honest.State(); ours != driver.Error || theirs != driver.Error {
+		t.Errorf("the queue pairs are %v and %v", ours, theirs)
+	}
+}

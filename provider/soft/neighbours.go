@@ -25,6 +25,7 @@ type neighbours struct {
 	serving  sync.WaitGroup    // goroutines of the listener and of the neighbours
 	greeting chan struct{}     // holds one for each caller whose hello is awaited
 	closing  atomic.Bool       // the device hangs up: nobody need find out why the others do
+	met      atomic.Bool       // somebody was given the arena, and can write there
 
 	mu    sync.Mutex
 	known map[identity]*meetingPoint
@@ -248,6 +249,7 @@ func (d *Device) shakeHands(conn *net.UnixConn, called *identity) (*neighbour, e
 
 func (n *neighbour) hello(to identity) error {
 	m := &note{Kind: noteHello, Device: uint64(n.device.identity), There: noteName{Device: uint64(to)}}
+	n.device.neighbours.met.Store(true)
 	return n.say(m, nil, n.device.arena.fd)
 }
 

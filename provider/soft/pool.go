@@ -23,7 +23,7 @@ type landing struct {
 }
 
 // A claim is a turn, which is never the same for two posts of a slot, and in its lower half the number of the queue pair
-// whose message has taken the receive: nobody while it is posted, vacated while it is not in use. The slot itself names
+// whose message has taken the receive: nobody while it is posted, vacated if it ended without one. The slot itself names
 // its taker, so that the receive of a taker that dies at any instruction can be found and given back.
 const (
 	claimTaker = 1<<32 - 1
@@ -58,9 +58,12 @@ type pool struct {
 	// holders is the owner, and every tie whose other side may still look at the pool. The last one to drop it frees it.
 	holders atomic.Int32
 
+	// takers is what is true of each slot, on the Go heap: the number of the taker, if it is of this process, nobody, or vacated.
+	takers []atomic.Uint32
+
 	// The owner's.
 	tags     []driver.Tag
-	fits     []int64  // how long a message fits into each slot, as it was posted; -1: it is vacant
+	fits     []uint64 // how long a message fits into each slot, as it was posted
 	vacant   []uint32 // slots that are not in use
 	line     []uint32 // what posts should hold: peers of other processes could write there
 	count    uint64   // and what posted should be
@@ -105,12 +108,13 @@ func (p *pool) allocate() (err error) {
 		return err
 	}
 	p.tags = make([]driver.Tag, p.depth)
-	p.fits = make([]int64, p.depth)
+	p.fits = make([]uint64, p.depth)
+	p.takers = make([]atomic.Uint32, p.depth)
 	p.line = make([]uint32, len(p.posts))
 	p.vacant = make([]uint32, 0, p.depth)
 	for i := range p.depth {
 		p.vacant = append(p.vacant, uint32(p.depth-1-i))
-		p.fits[i] = -1
+		p.takers[i].Store(vacated)
 	}
 	return nil
 }
@@ -141,6 +145,7 @@ func (p *pool) postAll(list []driver.Receive) error {
 	for i := range list {
 		p.post(&list[i])
 	}
+	p.posted.Store(p.count)
 	p.ringWanting()
 	return nil
 }
@@ -157,16 +162,16 @@ func (p *pool) post(r *driver.Receive) {
 	p.tags[n] = r.Tag
 	s := &p.slots[n]
 	s.bytes, s.first, s.more = r.Bytes(), r.Span, uint32(len(r.More))
-	p.fits[n] = int64(r.Bytes())
+	p.fits[n] = s.bytes
 	if len(r.More) > 0 {
 		copy(p.spans[int(n)*(p.maxSpans-1):], r.More)
 	}
+	p.takers[n].Store(nobody)
 	s.claim.Store(s.claim.Load()&^claimTaker + claimTaker + 1) // the next turn, nobody's
 	at := p.count & uint64(len(p.posts)-1)
 	p.posts[at].Store(n)
 	p.line[at] = n
 	p.count++
-	p.posted.Store(p.count)
 }
 
 // more returns the spans after the first of r, which is what slot n holds.
@@ -199,18 +204,31 @@ func (p *pool) take(taker uint32, g *gate, mark uint64) (uint32, bool) {
 			return 0, false
 		} else if claim.CompareAndSwap(seen, seen|uint64(taker)) {
 			p.taken.CompareAndSwap(at, at+1)
-			return n, true
+			if p.grants(n, taker) {
+				return n, true
+			}
 		}
 	}
 }
 
-// taker returns the number of the queue pair that has taken a slot, or nobody, or vacated.
-func (s *slot) taker() uint32 { return uint32(s.claim.Load() & claimTaker) }
+// grants reports whether a claim is good: one on what is vacant, or another's, is possible if a neighbour has written what it liked to the
+// words. Of a neighbour's own claims the owner finds out, when it is told what has arrived.
+func (p *pool) grants(n, taker uint32) bool {
+	return p.holders.Load() <= 1 || p.takers[n].CompareAndSwap(nobody, taker)
+}
+
+// taker returns the number of the queue pair that has taken a slot, or nobody, or vacated. The claim says so where no better is known.
+func (p *pool) taker(n uint32) uint32 {
+	if taker := p.takers[n].Load(); taker != nobody {
+		return taker
+	}
+	return uint32(p.slots[n].claim.Load() & claimTaker)
+}
 
 // skip moves on over the receives that were taken. Called by the owner, for takers that cannot any more.
 func (p *pool) skip() {
 	for at := p.taken.Load(); at < p.count; at = p.taken.Load() {
-		if p.slots[p.line[at&uint64(len(p.line)-1)]].taker() == nobody {
+		if p.taker(p.line[at&uint64(len(p.line)-1)]) == nobody {
 			return
 		}
 		p.taken.CompareAndSwap(at, at+1)
@@ -228,11 +246,13 @@ func (p *pool) renew() {
 	}
 }
 
-// vacate makes a slot free again. Called by the owner.
+// vacate makes a slot free again. Called by the owner. What was taken is not to be had as long as its claim says so.
 func (p *pool) vacate(n uint32) {
 	claim := &p.slots[n].claim
-	claim.Store(claim.Load() | vacated)
-	p.fits[n] = -1
+	if seen := claim.Load(); seen&claimTaker == nobody {
+		claim.Store(seen | vacated)
+	}
+	p.takers[n].Store(vacated)
 	p.vacant = append(p.vacant, n)
 	p.reported++
 }

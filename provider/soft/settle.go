@@ -78,23 +78,23 @@ func (q *QueuePair) reap(l *life) {
 // that. What was posted is the owner's to know: another process may have claimed what is vacant.
 func (q *QueuePair) hasTaken(a *arrival) bool {
 	p := q.pool
-	if int(a.slot) >= len(p.slots) || p.slots[a.slot].taker() != q.number || !a.op.IsReceive() || a.status >= driver.StatusCount {
+	if int(a.slot) >= len(p.slots) || p.taker(a.slot) != q.number || !a.op.IsReceive() || a.status >= driver.StatusCount {
 		return false
 	}
-	fits := p.fits[a.slot]
-	if int64(a.length) > fits && (fits < 0 || a.op != driver.OpReceiveWriteImm) { // whose bytes are elsewhere
+	if uint64(a.length) > p.fits[a.slot] && a.op != driver.OpReceiveWriteImm { // whose bytes are elsewhere
 		return false
 	}
 	return p.shared || a.slot == p.line[p.reported&uint64(len(p.line)-1)]
 }
 
-// spoiled breaks a life whose words make no sense. In this process that is a mistake of ours; another process may have
-// written what it liked, to its own connection.
+// spoiled breaks a life whose words make no sense. As long as no other process could write to them, that is a mistake of ours; a
+// neighbour may have written what it liked, even to those of others.
 func (q *QueuePair) spoiled(l *life, slot uint32) {
-	if peer := l.peer.Load(); peer == nil || peer.neighbour == nil {
+	if !q.device.neighbours.met.Load() {
 		panic(fmt.Sprintf("soft: slot %d arrived at queue pair %d, which has not taken it", slot, q.number))
 	}
 	q.reaped = l.arrived.Load()
+	l.breakPeer(phaseFailed)
 	if l.breakTo(phaseFailed) {
 		l.announceChained()
 	}
@@ -118,7 +118,7 @@ func (q *QueuePair) flushReceives() {
 func (q *QueuePair) flushTaken() {
 	q.pool.skip()
 	for n := range q.pool.slots {
-		if q.pool.slots[n].taker() == q.number && q.pool.fits[n] >= 0 {
+		if q.pool.taker(uint32(n)) == q.number {
 			q.flushReceive(uint32(n))
 		}
 	}

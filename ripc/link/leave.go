@@ -17,7 +17,7 @@ var errLeft = errors.New("both ends have left")
 func (l *Link) Leave() {
 	if l.state == ready && !l.leaves {
 		l.leaves, l.pending = true, true
-		l.giveBack()
+		l.giveBack(whyNotWhenLeaving)
 		l.pump()
 	}
 }
@@ -37,15 +37,27 @@ func (l *Link) IdleFor(now clock.Time) time.Duration {
 	return now.Sub(l.idleSince)
 }
 
-// giveBack tells the owners of what has not been sent that it will not be. Refusals are: else what they refuse would pass for
-// delivered.
-func (l *Link) giveBack() {
+// whyNotWhenLeaving: what has not been sent will not be, but refusals are: else what they refuse would pass for delivered.
+func whyNotWhenLeaving(o *Outgoing) error {
+	if o.refusesSend() {
+		return nil
+	}
+	return fmt.Errorf("%w: the link is being left", ErrNotSent)
+}
+
+// giveBack tells the owners of what waits why it will not be sent, if there is a reason. The rest waits by then: an owner may send more,
+// or close the link.
+func (l *Link) giveBack(whyNot func(*Outgoing) error) {
+	var back []*Outgoing
 	for _, o := range l.waiting.Drain() {
-		if o.refusesSend() {
+		if whyNot(o) == nil {
 			l.waiting.Push(o)
-			continue
+		} else {
+			back = append(back, o)
 		}
-		o.sent(fmt.Errorf("%w: the link is being left", ErrNotSent))
+	}
+	for _, o := range back {
+		o.sent(whyNot(o))
 	}
 }
 

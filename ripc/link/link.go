@@ -122,11 +122,23 @@ func (l *Link) stepConnected(c *verbs.Completion) {
 		l.end(err)
 		return
 	}
+	l.giveBack(l.whyTooLarge)
+	if l.state == ended { // by somebody who was told
+		return
+	}
 	l.state, l.idleSince = ready, l.hub.config.Loop.Now()
 	l.hub.config.Handler.Ready(l)
 	l.watch()
 	l.pump()
 	l.owe() // the peer may have been ready before, and have sent something
+}
+
+// whyTooLarge: what was given to the link before it knew how much the peer takes may be more.
+func (l *Link) whyTooLarge(o *Outgoing) error {
+	if err := o.check(l.limit); err != nil {
+		return fmt.Errorf("%w: %w", ErrNotSent, err)
+	}
+	return nil
 }
 
 // Limit is how many bytes a message to the peer may have, head and lists included.

@@ -67,7 +67,8 @@ type Owner interface {
 // LateOwner is the Owner of a message with Fills that has to be sent before a time.
 type LateOwner interface {
 	Owner
-	// Late: the message has waited for too long, and its turn has come. It is sent as the owner leaves it: without Fills.
+	// Late: the message has waited for too long, and its turn has come. It is sent as the owner leaves it: without Fills. Whoever wants to
+	// use the link here takes those away first.
 	Late(o *Outgoing)
 }
 

@@ -61,7 +61,7 @@ func (l *Link) queue(o *Outgoing) {
 // maxRefusals is how many a peer can have wait that sends to nobody, and does not take what it is told.
 const maxRefusals = 1024
 
-// limitNow is the limit, or our own as long as the peer's is not known.
+// limitNow is the limit, or our own as long as the peer's is not known: what turns out to be too large then, its owner is told.
 func (l *Link) limitNow() int {
 	if l.limit == 0 {
 		return l.hub.config.SlotSize
@@ -123,6 +123,7 @@ func (l *Link) pumpQueue(queue *fifo.Queue[*Outgoing]) {
 		if o.Until > 0 && l.hub.config.Loop.Now() >= o.Until {
 			o.Until = 0
 			o.Owner.(LateOwner).Late(o)
+			continue // the owner may have used the link, and it is not the first any more
 		}
 		slot := l.begin(o)
 		if slot == nil {

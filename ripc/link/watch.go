@@ -20,6 +20,9 @@ func (l *Link) setWatch() {
 func (l *Link) Keep(n int) {
 	l.kept += n
 	l.watch()
+	if l.kept == 0 && l.leaves && l.state == ready {
+		l.retryIn() // nothing else may be in the way of its end. Not at once: the user may not be done with it
+	}
 }
 
 // Kept is how many there are.

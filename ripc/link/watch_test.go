@@ -1,6 +1,7 @@
 package link
 
 import (
+	"errors"
 	"testing"
 	"time"
 )
@@ -26,5 +27,21 @@ func TestTheEndOfAPeerIsNoticedByWhoKeepsTheLink(t *testing.T) {
 		}
 		back.Close()
 		w.while(time.Millisecond)
+	})
+}
+
+// TestTheLastUserEndsALinkThatIsLeft: both ends have said farewell, and nothing is under way but a user.
+func TestTheLastUserEndsALinkThatIsLeft(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{}), w.newProcess(Config{})
+		there, _ := w.join(a, b)
+		there.Keep(1)
+		there.Leave()
+		w.until("both have said farewell", func() bool { return there.saidFarewell && there.peerLeaves && there.flight.Empty() })
+		there.Keep(-1)
+		w.until("the link has ended", func() bool { return len(a.ended) == 1 && len(b.ended) == 1 })
+		if !errors.Is(a.ended[0], errLeft) {
+			w.t.Errorf("it has ended with %v", a.ended[0])
+		}
 	})
 }

@@ -1,8 +1,10 @@
 package verbstest
 
 import (
+	"errors"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -17,9 +19,17 @@ func TestExcessIsNamed(t *testing.T) {
 			f, err := os.Open(os.DevNull)
 			return f.Close, err
 		}},
-		{"1 more mappings of memfds", func() (func() error, error) {
+		{"1 more mappings of shared memory", func() (func() error, error) {
 			p, err := mapOwnPages(8)
 			return p.close, err
+		}},
+		{"1 more mappings of shared memory", func() (func() error, error) {
+			f, err := os.CreateTemp("/dev/shm", "weft-verbstest")
+			if err != nil {
+				return nil, err
+			}
+			b, err := syscall.Mmap(int(f.Fd()), 0, 1, syscall.PROT_READ, syscall.MAP_SHARED)
+			return func() error { return errors.Join(syscall.Munmap(b), os.Remove(f.Name())) }, errors.Join(err, f.Close())
 		}},
 		{"goroutines", func() (func() error, error) {
 			go runUntil(end)
@@ -47,6 +57,22 @@ func TestExcessIsNamed(t *testing.T) {
 		if err := before.returned(); err != nil {
 			t.Errorf("%s: given back, and still there is %v", c.what, err)
 		}
+	}
+}
+
+// What another process does meanwhile is not counted.
+func TestFilesOfOthersAreNoExcess(t *testing.T) {
+	before, err := baseline()
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder, err := os.MkdirTemp("/dev/shm", "weft-verbstest")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer os.Remove(folder)
+	if err := before.returned(); err != nil {
+		t.Error(err)
 	}
 }
 
