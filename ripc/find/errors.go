@@ -30,7 +30,7 @@ type TakenError struct {
 }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("claim %s: %v: process %s at %s has it; stop it first, or take another name", e.By.Title(), ErrTaken,
+	return fmt.Sprintf("the name %s is taken: process %s at %s has it; stop it first, or take another name", e.By.Title(),
 		e.By.Process(), strings.Join(e.By.At, " "))
 }
 
