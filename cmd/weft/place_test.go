@@ -163,11 +163,25 @@ func TestFlagsOfAPlace(t *testing.T) {
 		"--keys x --plain":                 "leave one",
 		"--plain":                          "is for --listen",
 		"--listen 127.0.0.1:0":             "--keys, or --plain",
+		"--listen nowhere --plain":         "\"nowhere\" is not an address",
+		"--lan no-such-network":            "there is no such network interface",
+		"--etcd no-port":                   "--etcd: Endpoints: \"no-port\" is not a server",
 	} {
 		for _, command := range []string{"call x", "serve-echo x", "services"} {
 			if status, _, errs := weft(strings.Fields(command + " " + flags)...); status != 2 || !strings.Contains(errs, says) {
 				t.Errorf("%s %s: %d, %q", command, flags, status, errs)
 			}
+		}
+	}
+}
+
+// An address that this host does not have is named once, with its flag.
+func TestAnAddressOfAnotherHost(t *testing.T) {
+	const elsewhere = "192.0.2.1:0" // RFC 5737: nobody has it
+	for _, command := range []string{"call", "serve-echo"} {
+		status, _, errs := weft(command, "x", "--plain", "--listen", elsewhere, "--directory", t.TempDir())
+		if status != 1 || !strings.Contains(errs, "--listen "+elsewhere) || strings.Count(errs, elsewhere) != 1 {
+			t.Errorf("%s: %d, %q", command, status, errs)
 		}
 	}
 }
@@ -178,7 +192,7 @@ func TestAPlaceThatIsNone(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, flags := range []string{"--directory " + file, "--etcd no-port", "--etcd-keys " + file + " --etcd 127.0.0.1:1", "--lan no-such-network"} {
+	for _, flags := range []string{"--directory " + file, "--etcd-keys " + file + " --etcd 127.0.0.1:1"} {
 		for _, command := range []string{"call x", "serve-echo x", "services"} {
 			if status, _, errs := weft(strings.Fields(command + " " + flags)...); status == 0 || errs == "" {
 				t.Errorf("%s %s: %d, %q", command, flags, status, errs)

@@ -4,9 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -63,7 +61,7 @@ func TestServicesCallEachOther(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil || !answer.Long || !bytes.Equal(answer.Answer, large) {
 		t.Errorf("%d bytes came back, long %t: %v", len(answer.Answer), answer.Long, err)
 	}
-	if status, _, errs := weft("serve-echo", "greeter", "--directory", directory); status != 1 || !strings.Contains(errs, "is taken") {
+	if status, _, errs := weft("serve-echo", "greeter", "--directory", directory); status != 1 || !strings.Contains(errs, "is taken") || strings.Count(errs, "greeter") != 1 {
 		t.Errorf("a name that is taken: %d, %q", status, errs)
 	}
 	if err := echo.Process.Signal(syscall.SIGTERM); err != nil {
@@ -116,23 +114,10 @@ func TestAServiceThatFailsIsNamed(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a call also while somebody types what it is to send.
-func TestACallThatReadsIsInterrupted(t *testing.T) {
-	in, typing := io.Pipe()
-	defer typing.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	var stdout, stderr bytes.Buffer
-	root := newRoot(&stdout, &stderr)
-	root.SetIn(in)
-	root.SetArgs([]string{"call", "greeter", "--data", "-", "--directory", t.TempDir()})
-	ended := make(chan error, 1)
-	go func() { ended <- root.ExecuteContext(ctx) }()
-	if _, err := typing.Write([]byte("hel")); err != nil { // it reads
-		t.Fatal(err)
-	}
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Error(err)
+// Who gives what is to be sent as an argument is told how it is given.
+func TestCallTellsHowToSend(t *testing.T) {
+	if status, _, errs := weft("call", "greeter", "hello"); status != 2 || !strings.Contains(errs, "--data") {
+		t.Errorf("%d, %q", status, errs)
 	}
 }
 
