@@ -74,7 +74,8 @@ func TestServicesOfANetworkWithASecret(t *testing.T) {
 		return path
 	}
 	secret, other, short := file("secret", strings.Repeat("s", 32)), file("other", strings.Repeat("o", 32)), file("short", "s")
-	echo := startEchoAt(t, "--lan", "lo", "--lan-key", secret, "hidden")
+	name := ownName("hidden")
+	echo := startEchoAt(t, "--lan", "lo", "--lan-key", secret, name)
 	defer interrupt(t, echo)
 	for _, c := range []struct {
 		key    string
@@ -83,7 +84,7 @@ func TestServicesOfANetworkWithASecret(t *testing.T) {
 	}{
 		{secret, 0, "hello"}, {other, 1, "no such service"}, {short, 1, "16 to"}, {"none", 1, "none"},
 	} {
-		args := []string{"call", "hidden", "--data", "hello", "--lan", "lo", "--lan-key", c.key}
+		args := []string{"call", name, "--data", "hello", "--lan", "lo", "--lan-key", c.key}
 		if status, out, errs := weft(args...); status != c.status || !strings.Contains(out+errs, c.says) {
 			t.Errorf("%s: %d, %q, %q", c.key, status, out, errs)
 		}

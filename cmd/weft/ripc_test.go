@@ -148,10 +148,14 @@ func TestAKilledServiceIsReplaced(t *testing.T) {
 	_ = second.Wait()
 }
 
+// ownName is a name that no other run of these tests has on the network of this host.
+func ownName(name string) string { return fmt.Sprintf("%s-%d", name, os.Getpid()) }
+
 // The services of a network find each other with one flag. Loopback is one.
 func TestServicesOfANetwork(t *testing.T) {
-	echo := startEchoAt(t, "--lan", "lo", "greeter")
-	if status, out, errs := weft("call", "greeter", "--data", "hello", "--lan", "lo"); status != 0 || out != "hello" {
+	name := ownName("greeter")
+	echo := startEchoAt(t, "--lan", "lo", name)
+	if status, out, errs := weft("call", name, "--data", "hello", "--lan", "lo"); status != 0 || out != "hello" {
 		t.Errorf("%d, %q, %q", status, out, errs)
 	}
 	if status, _, errs := weft("services", "--lan", "no-such-network"); status == 0 || !strings.Contains(errs, "no-such-network") {
