@@ -31,8 +31,8 @@ func newCall() *cobra.Command {
 		Short: "Call a service, wherever it runs, and print its answer",
 		Long: `Calls a service by its name and writes its answer to standard output, as it is.
 What is sent comes from --data, or with --data - from standard input; it goes in
-one short message if it fits, and otherwise stays here until the service has read
-it. It is sent once: if the service ends meanwhile, that is an error.
+one short message if it fits, and otherwise stays here until the service has
+read it. It is sent once: if the service ends meanwhile, that is an error.
 
 --timeout is for all of it until the answer is here: to reach the directory, to
 read standard input to its end, to find the service and to wait for it.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"syscall"
 
 	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/ripc"
@@ -39,7 +40,10 @@ func (p *place) explainListen(err error) error {
 	if p.listen == "" || !errors.As(err, &refused) || refused.Op != "listen" {
 		return err
 	}
-	return fmt.Errorf("--listen %s: %w; 'ip address' lists what this host has", p.listen, refused.Err)
+	if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		return fmt.Errorf("--listen %s: this host does not have that address; 'ip address' lists those that it has", p.listen)
+	}
+	return fmt.Errorf("--listen %s: %w", p.listen, refused.Err)
 }
 
 // keyring is who this process is; nil: one of this user's.
