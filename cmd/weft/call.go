@@ -121,7 +121,7 @@ func checkName(name string) error {
 // read returns what is to be sent.
 func (o *callOptions) read(ctx context.Context, n *ripc.Node, in io.Reader) (*parcel, error) {
 	if o.data != "-" {
-		return readParcel(n, strings.NewReader(o.data))
+		return readParcel(n, strings.NewReader(o.data), maxCall)
 	}
 	p, err := readUntil(ctx, n, in)
 	if err != nil {
@@ -139,7 +139,7 @@ func readUntil(ctx context.Context, n *ripc.Node, in io.Reader) (*parcel, error)
 	}
 	done := make(chan end, 1)
 	go func() {
-		p, err := readParcel(n, in)
+		p, err := readParcel(n, in, maxCall)
 		done <- end{p, err}
 	}()
 	select {

@@ -67,18 +67,8 @@ func lockedDirectory(t *testing.T) waits {
 
 // muteService is one that takes messages, and answers none.
 func muteService(t *testing.T) waits {
-	p := place{directory: filepath.Join(t.TempDir(), "services")}
-	p.given = newCall().Flags()
-	m, err := p.open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := m.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	s, err := m.Register(t.Context(), "mute")
+	directory := filepath.Join(t.TempDir(), "services")
+	s, err := openPlace(t, directory).Register(t.Context(), "mute")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -90,7 +80,7 @@ func muteService(t *testing.T) waits {
 			call.Release()
 		}
 	}()
-	return waits{args: []string{"--directory", p.directory}, says: `service "mute": no answer`, begun: begun}
+	return waits{args: []string{"--directory", directory}, says: `service "mute": no answer`, begun: begun}
 }
 
 func closed() <-chan struct{} {

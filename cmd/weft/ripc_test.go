@@ -1,10 +1,12 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -150,6 +152,26 @@ func TestAKilledServiceIsReplaced(t *testing.T) {
 
 // ownName is a name that no other run of these tests has on the network of this host.
 func ownName(name string) string { return fmt.Sprintf("%s-%d", name, os.Getpid()) }
+
+// A process that has lost its services says so of each once, and fails.
+func TestAServiceThatIsLostIsNamedOnce(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "services")
+	out, says := io.Pipe()
+	var errs bytes.Buffer
+	status := make(chan int, 1)
+	go func() {
+		status <- run(t.Context(), []string{"serve-echo", "greeter", "--directory", directory}, says, &errs)
+	}()
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it is ready
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(directory); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-status; got != exitFailed || strings.Count(errs.String(), "greeter") != 1 || !strings.Contains(errs.String(), "removed") {
+		t.Errorf("%d, %q", got, &errs)
+	}
+}
 
 // The services of a network find each other with one flag. Loopback is one.
 func TestServicesOfANetwork(t *testing.T) {

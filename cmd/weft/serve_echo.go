@@ -118,7 +118,6 @@ func serveAll(ctx context.Context, services []*ripc.Service) error {
 	for i, s := range services {
 		all.Go(func() {
 			if failed[i] = s.Serve(ctx, runtime.NumCPU(), echo); failed[i] != nil {
-				failed[i] = fmt.Errorf("service %q: %w", s.Name(), failed[i])
 				cancel()
 			}
 		})

@@ -43,7 +43,7 @@ type SupersededError struct {
 }
 
 func (e *SupersededError) Error() string {
-	return fmt.Sprintf("%s: %v: process %s at %s, epoch %d", e.By.Title(), ErrSuperseded, e.By.Process(), strings.Join(e.By.At, " "), e.By.Epoch)
+	return fmt.Sprintf("%v: process %s at %s, epoch %d", ErrSuperseded, e.By.Process(), strings.Join(e.By.At, " "), e.By.Epoch)
 }
 
 // Is makes it an ErrSuperseded.
