@@ -132,9 +132,11 @@ var errBrokenPipe = errors.New("broken pipe")
 func (brokenPipe) Write([]byte) (int, error) { return 0, errBrokenPipe }
 
 func TestOutputThatCannotBeWritten(t *testing.T) {
-	var errs strings.Builder
-	if status := run(context.Background(), []string{"demo"}, brokenPipe{}, &errs); status != exitFailed {
-		t.Errorf("status %d, %s", status, &errs)
+	for _, args := range [][]string{{"demo"}, {"--help"}, {"call", "--help"}, {"help", "call"}, {"keys"}} {
+		var errs strings.Builder
+		if status := run(context.Background(), args, brokenPipe{}, &errs); status != exitFailed || errs.String() != "weft: broken pipe\n" {
+			t.Errorf("%q: status %d, %s", args, status, &errs)
+		}
 	}
 }
 
