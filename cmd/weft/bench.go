@@ -7,8 +7,9 @@ func newBench() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure side by side with others, and report what was measured",
-		Long: `Measures what Weft must reach, beside what people use instead, and shows it. What
-is measured can be recorded with --out, and shown again by weft bench report.
+		Long: `Measures what Weft must reach, beside what people use instead, and shows it.
+What is measured can be recorded with --out, and shown again by 'weft bench
+report'.
 
 What measures, weft sim paper as well, ends with exit status 1 if a bound is
 missed, a claim does not hold, or something could not be measured; the table

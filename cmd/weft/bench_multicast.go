@@ -17,7 +17,7 @@ func newBenchMulticast() *cobra.Command {
 	var mute bool
 	cmd := &cobra.Command{
 		Use:   "multicast",
-		Short: "Measure weft multicast beside MPI, udpcast, BitTorrent and plain TCP",
+		Short: "Measure weft multicast beside MPI, udpcast, BitTorrent and TCP",
 		Long: `Sends one object to 3, 7 and 15 hosts by weft multicast and by what people use
 instead, and prints what each takes as a ratio, beside what it must be.
 
@@ -36,15 +36,15 @@ where a contestant tells it (weft, MPI), and from start to end; without what the
 kernel does in softirqs.
 
 Beside stand rows of what nobody can beat: one plain TCP copy against udpcast,
-the link alone against MPI. Where a bound is missed because of them, that is said.
+the link alone against MPI. Where a bound is missed because of them, it says so.
 
 It ends within 40 minutes, on slow cores within 55, and wants a quiet machine.
 Then groups of 64 to 10,000 nodes are simulated, for some minutes more. Ctrl-C
 takes everything down.
 
-Exit status 0 if every bound is met. 1 if one is missed or something could not be
-measured: each is a line on standard error, and the results are printed, kept and
-drawn all the same. 2 for wrong usage, 130 after Ctrl-C.`,
+Exit status 0 if every bound is met. 1 if one is missed or something could not
+be measured: each is a line on standard error, and the results are printed, kept
+and drawn all the same. 2 for wrong usage, 130 after Ctrl-C.`,
 		Example: `  weft bench multicast --out multicast.json --plot multicast.html
   weft bench multicast --only '256 MiB to 3 receivers' --rounds 2
   weft bench multicast --quick --only receivers`,

@@ -28,7 +28,7 @@ func newBenchReport() *cobra.Command {
 		Short: "Show recorded runs: every figure with its claims and numbers",
 		Long: `Reads runs that were recorded with --out FILE.json, and prints their tables, how
 many claims hold, and which do not. With --html it writes one page instead that
-needs nothing but itself: it opens from disk, without a network, and prints well.
+needs nothing but itself: it opens from disk, without network, and prints well.
 With --svg it writes each drawing to a file of its own, and with --markdown a
 document, which shows the drawings of --svg if that is said too.
 

@@ -28,12 +28,12 @@ func newBenchWaiting() *cobra.Command {
 	o := &benchWaitingOptions{}
 	cmd := &cobra.Command{
 		Use:   "waiting",
-		Short: "What polling, sleeping and NICs that relay cost: rate and processor time",
+		Short: "What polling, sleeping and NICs that relay cost, in rate and time",
 		Long: `Multicasts between processes of this machine, whose members poll, sleep, or poll
 for a moment and then sleep; and whose blocks are sent on by their loops, or by
 their NICs, with requests that are chained to arrivals (RDMC, section 5.2.3,
-figures 11 and 12). Over shared memory, TCP and, for root, links that are limited
-to 400 Mbit/s.
+figures 11 and 12). Over shared memory, TCP and, for root, links that are
+limited to 400 Mbit/s.
 
 All ways take turns in every round, and ratios are taken within a round. It ends
 within five minutes, and leaves out rounds if it must. What else runs on the

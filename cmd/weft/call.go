@@ -31,23 +31,34 @@ func newCall() *cobra.Command {
 		Short: "Call a service, wherever it runs, and print its answer",
 		Long: `Calls a service by its name and writes its answer to standard output, as it is.
 What is sent comes from --data, or with --data - from standard input; it goes in
-one short message if it fits, and otherwise stays here until the service has read
-it. It is sent once: if the service ends meanwhile, that is an error.
+one short message if it fits, and otherwise stays here until the service has
+read it. It is sent once: if the service ends meanwhile, that is an error.
+
+--timeout is for all of it until the answer is here: to reach the directory, to
+read standard input to its end, to find the service and to wait for it.
 
 Exit status 1 if there is no such service, it fails, or the time is up.`,
 		Example: `  weft serve-echo greeter &
   weft call greeter --data hello
   weft call greeter --data - < picture.png > copy.png`,
-		Args: takes(1, 1, "the name of a service: SERVICE"),
+		Args: takesOneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return o.run(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
 	o.place.flags(cmd.Flags())
 	cmd.Flags().StringVar(&o.data, "data", "", "what to send; - reads standard input")
-	cmd.Flags().DurationVar(&o.timeout, "timeout", 10*time.Second, "how long to wait for the answer")
+	cmd.Flags().DurationVar(&o.timeout, "timeout", 10*time.Second, "how long it may take until the answer is here")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON object, with the answer in base64")
 	return cmd
+}
+
+// takesOneName tells who gives the message as an argument how it is given.
+func takesOneName(cmd *cobra.Command, args []string) error {
+	if len(args) > 1 {
+		return usageError{errors.New("call takes one argument, the name of a service; what to send goes by --data: weft call NAME --data TEXT")}
+	}
+	return takes(1, 1, "the name of a service: SERVICE")(cmd, args)
 }
 
 // callReport is what weft call tells programs.
@@ -66,6 +77,8 @@ func (o *callOptions) run(ctx context.Context, name string, in io.Reader, out io
 	if o.timeout <= 0 {
 		return usageError{fmt.Errorf("--timeout %v: it must be positive", o.timeout)}
 	}
+	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("the time is up after %v (--timeout)", o.timeout))
+	defer cancel()
 	m, err := o.place.open(ctx)
 	if err != nil {
 		return err
@@ -76,24 +89,25 @@ func (o *callOptions) run(ctx context.Context, name string, in io.Reader, out io
 		return err
 	}
 	defer data.release()
-	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("no answer for %v (--timeout)", o.timeout))
-	defer cancel()
 	began := time.Now()
 	answer, err := data.call(ctx, m.Node, name)
 	if err != nil {
-		return noService(name, causeOf(ctx, err))
+		return noService(name, noAnswer(ctx, err))
 	}
 	defer answer.release()
 	r := callReport{Service: name, Sent: data.size, Long: data.buffer != nil, Seconds: time.Since(began).Seconds(), Answer: answer.bytes()}
 	return r.print(out, o.asJSON)
 }
 
-// causeOf is an error, or why the context has ended if it is that.
-func causeOf(ctx context.Context, err error) error {
-	if ctx.Err() != nil && errors.Is(err, ctx.Err()) {
-		return context.Cause(ctx)
+// noAnswer is the error of a call. If that is the end of its context, only why that has ended is said of it, and what is known of the tries
+// before.
+func noAnswer(ctx context.Context, err error) error {
+	cause := context.Cause(ctx)
+	if cause == nil || !errors.Is(err, cause) {
+		return err
 	}
-	return err
+	_, tries, _ := strings.Cut(err.Error(), cause.Error())
+	return fmt.Errorf("no answer: %w%s", cause, tries)
 }
 
 // checkName says what is wrong with the name of a service.
@@ -107,13 +121,10 @@ func checkName(name string) error {
 // read returns what is to be sent.
 func (o *callOptions) read(ctx context.Context, n *ripc.Node, in io.Reader) (*parcel, error) {
 	if o.data != "-" {
-		in = strings.NewReader(o.data)
+		return readParcel(n, strings.NewReader(o.data), maxCall)
 	}
 	p, err := readUntil(ctx, n, in)
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case err != nil:
+	if err != nil {
 		return nil, fmt.Errorf("read standard input: %w", err)
 	}
 	return p, nil
@@ -128,14 +139,14 @@ func readUntil(ctx context.Context, n *ripc.Node, in io.Reader) (*parcel, error)
 	}
 	done := make(chan end, 1)
 	go func() {
-		p, err := readParcel(n, in)
+		p, err := readParcel(n, in, maxCall)
 		done <- end{p, err}
 	}()
 	select {
 	case e := <-done:
 		return e.p, e.err
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, context.Cause(ctx)
 	}
 }
 

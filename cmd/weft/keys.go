@@ -24,7 +24,7 @@ func newKeys() *cobra.Command {
 signed. A certificate says who its owner is: its name, its role, and which
 services it may register.
 
-'weft keys make' is all that a small cluster needs. All of it is in one directory:
+'weft keys make' is all that a small cluster needs. It is all in one directory:
 authority.pem, which can make anybody a member and stays where it is, and a
 NAME.pem for each member, with its key and all that it needs to know the others.
 All these files are secret: bring each to its host by a way that you trust.`,
@@ -130,8 +130,8 @@ func newKeysInit() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "init DIR",
 		Short: "Make the authority of a cluster",
-		Long: `Makes DIR/authority.pem: the key that signs the certificates of a cluster, and its
-own certificate. An authority that is there already is never replaced.`,
+		Long: `Makes DIR/authority.pem: the key that signs the certificates of a cluster, and
+its own certificate. An authority that is there already is never replaced.`,
 		Example: `  weft keys init keys --cluster lab`,
 		Args:    takes(1, 1, "the directory of the keys: DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -30,7 +30,7 @@ come since. Unless --service says less, each may register every service.
 Bring each NAME.pem to its host by a way that you trust, ssh for instance;
 authority.pem stays where it is.`,
 		Example: `  weft keys make keys host1 host2 host3
-  weft keys make keys store1 store2 --cluster lab --role storage --service 'kv/*'`,
+  weft keys make keys store1 store2 --cluster lab --role store --service 'kv/*'`,
 		Args: takes(2, 1+maxMembers, "the directory of the keys and the names of hosts: DIR NAME..."),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
 	}

@@ -125,8 +125,8 @@ func newKeysShow() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "show FILE...",
 		Short: "Show whose a certificate is, what it allows, and until when",
-		Long: `Reads a file of keys, or of a certificate alone. Several files that hold the parts
-of one member (key, certificate, authority) may be named together.
+		Long: `Reads a file of keys, or of a certificate alone. Several files that hold the
+parts of one member (key, certificate, authority) may be named together.
 
 Exit status 0 also if the certificate has ended; "valid" in the JSON tells.`,
 		Example: `  weft keys show keys/host1.pem

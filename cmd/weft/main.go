@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,7 +34,15 @@ func main() {
 func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	root := newRoot(out, errs)
 	root.SetArgs(args)
-	return statusOf(ctx, root.ExecuteContext(ctx), errs)
+	var unread error // cobra does not ask whether help could be written
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { unread = writeHelp(cmd) })
+	return statusOf(ctx, errors.Join(root.ExecuteContext(ctx), unread), errs)
+}
+
+// writeHelp writes what a command is for, and how it is used.
+func writeHelp(cmd *cobra.Command) error {
+	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n%s", cmp.Or(cmd.Long, cmd.Short), cmd.UsageString())
+	return err
 }
 
 // statusOf says what has failed, and returns the exit status for that.

@@ -4,10 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"os"
 	"strings"
 	"syscall"
 	"testing"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
 )
@@ -128,8 +132,36 @@ var errBrokenPipe = errors.New("broken pipe")
 func (brokenPipe) Write([]byte) (int, error) { return 0, errBrokenPipe }
 
 func TestOutputThatCannotBeWritten(t *testing.T) {
-	var errs strings.Builder
-	if status := run(context.Background(), []string{"demo"}, brokenPipe{}, &errs); status != exitFailed {
-		t.Errorf("status %d, %s", status, &errs)
+	for _, args := range [][]string{{"demo"}, {"--help"}, {"call", "--help"}, {"help", "call"}, {"keys"}} {
+		var errs strings.Builder
+		if status := run(context.Background(), args, brokenPipe{}, &errs); status != exitFailed || errs.String() != "weft: broken pipe\n" {
+			t.Errorf("%q: status %d, %s", args, status, &errs)
+		}
 	}
+}
+
+// Help fits into a terminal of 80 columns.
+func TestHelpFitsATerminal(t *testing.T) {
+	for _, cmd := range allCommands(newRoot(io.Discard, io.Discard)) {
+		status, out, errs := weft(append(strings.Fields(cmd.CommandPath())[1:], "--help")...)
+		if status != 0 {
+			t.Errorf("%s --help: %d, %q", cmd.CommandPath(), status, errs)
+		}
+		for line := range strings.Lines(out) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 80 {
+				t.Errorf("%s --help has a line of %d columns: %q", cmd.CommandPath(), n, line)
+			}
+		}
+	}
+}
+
+// allCommands are a command and those below it, but for those of cobra.
+func allCommands(cmd *cobra.Command) []*cobra.Command {
+	all := []*cobra.Command{cmd}
+	for _, below := range cmd.Commands() {
+		if below.Name() != "completion" {
+			all = append(all, allCommands(below)...)
+		}
+	}
+	return all
 }

@@ -101,15 +101,13 @@ func TestMulticastInterrupted(t *testing.T) {
 // If the root is killed no member stays behind, not even one that stands still.
 func TestMulticastRootKilled(t *testing.T) {
 	t.Setenv("TMPDIR", t.TempDir()) // where nobody else leaves anything meanwhile
-	before := leftovers(t)
 	cmd, children, _, _ := startMulticast(t, "shm")
+	shared := sharedFiles(append(children, cmd.Process.Pid)...)
 	syscall.Kill(children[1], syscall.SIGSTOP)
 	cmd.Process.Kill()
 	cmd.Wait()
 	gone(t, children)
-	if after := leftovers(t); len(after) != len(before) {
-		t.Errorf("before there were %v, now there are %v", before, after)
-	}
+	nothingLeft(t, shared)
 }
 
 // Members wait at addresses, and a root finds them there: as often as it likes, if they keep waiting. One that is gone is

@@ -12,7 +12,7 @@ import (
 	"github.com/weft-fabric/weft/ripc"
 )
 
-// maxCall bounds what is read from standard input, so that it fits into memory.
+// maxCall bounds how many bytes are read from standard input, so that they fit into memory.
 const maxCall = 1 << 30
 
 // parcel is some bytes to be sent, or an answer: few ones, or a buffer that is lent, so that much lies in memory once.
@@ -22,31 +22,34 @@ type parcel struct {
 	buffer *ripc.Buffer // nil: they are short
 }
 
-// roomFor is how much room to begin with: all that it takes, if that is known. It doubles when it is full.
-func roomFor(in io.Reader) int {
+// roomFor is how much room to begin with: all that it takes, if that is known, but no more than for most bytes. It doubles when it is full.
+func roomFor(in io.Reader, most int) int {
 	const atLeast = 64 << 10
 	if f, ok := in.(*os.File); ok {
 		if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
-			return int(max(atLeast, min(info.Size(), maxCall)+1)) // one more, to see that it ends there
+			return max(atLeast, int(min(info.Size(), int64(most)))+1) // one more, to see that it ends there
 		}
 	}
 	return atLeast
 }
 
-// readParcel reads all that there is, to where it can be lent from.
-func readParcel(n *ripc.Node, in io.Reader) (p *parcel, err error) {
+// readParcel reads all that there is, up to most bytes, to where it can be lent from.
+func readParcel(n *ripc.Node, in io.Reader, most int) (p *parcel, err error) {
 	p = &parcel{}
-	if p.buffer, err = n.Alloc(roomFor(in)); err != nil {
+	if p.buffer, err = n.Alloc(roomFor(in, most)); err != nil {
 		return nil, err
 	}
 	for err == nil {
-		if p.size == p.buffer.Len() {
-			err = p.grow(n)
-			continue
-		}
 		var more int
-		more, err = in.Read(p.buffer.Bytes()[p.size:])
-		p.size += more
+		switch {
+		case p.size > most:
+			err = fmt.Errorf("it has more than %v: send it in parts, or lend it by the library", units.Size(most))
+		case p.size == p.buffer.Len():
+			err = p.grow(n, min(2*p.size, most+1))
+		default:
+			more, err = in.Read(p.buffer.Bytes()[p.size:])
+			p.size += more
+		}
 	}
 	if !errors.Is(err, io.EOF) {
 		p.release()
@@ -56,12 +59,9 @@ func readParcel(n *ripc.Node, in io.Reader) (p *parcel, err error) {
 	return p, nil
 }
 
-// grow makes room for as much again.
-func (p *parcel) grow(n *ripc.Node) error {
-	if p.size > maxCall {
-		return fmt.Errorf("it has more than %v: send it in parts, or lend it by the library", units.Size(maxCall))
-	}
-	larger, err := n.Alloc(2 * p.size)
+// grow makes room for so many bytes.
+func (p *parcel) grow(n *ripc.Node, room int) error {
+	larger, err := n.Alloc(room)
 	if err != nil {
 		return err
 	}

@@ -3,23 +3,52 @@ package main
 import (
 	"context"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
-	"github.com/spf13/pflag"
-
 	"github.com/weft-fabric/weft/ripc"
+	"github.com/weft-fabric/weft/ripc/here"
 )
 
-// An answer in several parts is printed whole.
-func TestCallPrintsAllPartsOfAnAnswer(t *testing.T) {
-	var p place
-	p.flags(pflag.NewFlagSet("", pflag.ContinueOnError))
-	p.directory = filepath.Join(t.TempDir(), "services")
+// openPlace opens a node among the services of a directory.
+func openPlace(t *testing.T, directory string) *here.Node {
+	t.Helper()
+	p := place{directory: directory}
+	p.given = newCall().Flags()
 	m, err := p.open(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() {
+		if err := m.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return m
+}
+
+// As much as is allowed is read, and of more one byte, to see that there is more.
+func TestAParcelIsBounded(t *testing.T) {
+	m := openPlace(t, t.TempDir())
+	const most = 200_000
+	p, err := readParcel(m.Node, strings.NewReader(strings.Repeat("x", most)), most)
+	if err != nil || p.size != most {
+		t.Fatal(err)
+	}
+	p.release()
+	for _, more := range []int{most + 1, 10 * most} {
+		in := strings.NewReader(strings.Repeat("x", more))
+		if _, err := readParcel(m.Node, in, most); err == nil || more-in.Len() != most+1 {
+			t.Errorf("of %d bytes %d were read: %v", more, more-in.Len(), err)
+		}
+	}
+}
+
+// An answer in several parts is printed whole.
+func TestCallPrintsAllPartsOfAnAnswer(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "services")
+	m := openPlace(t, directory)
 	s, err := m.Register(t.Context(), "parts")
 	if err != nil {
 		t.Fatal(err)
@@ -39,12 +68,9 @@ func TestCallPrintsAllPartsOfAnAnswer(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	if status, out, errs := weft("call", "parts", "--directory", p.directory); status != 0 || out != "one two three" {
+	if status, out, errs := weft("call", "parts", "--directory", directory); status != 0 || out != "one two three" {
 		t.Errorf("%d, %q, %q", status, out, errs)
 	}
 	cancel()
 	done.Wait()
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
 }

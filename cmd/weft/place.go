@@ -82,6 +82,23 @@ func (p *place) check() error {
 	case p.listen != "" && len(p.keys) == 0 && !p.plain:
 		return errors.New("--listen: nobody would know who comes; give --keys, or --plain to let everybody in")
 	}
+	return errors.Join(p.checkListen(), p.checkLAN())
+}
+
+func (p *place) checkListen() error {
+	if _, _, err := net.SplitHostPort(p.listen); p.listen != "" && err != nil {
+		return fmt.Errorf("--listen %q is not an address: write host:port; port 0 is any that is free", p.listen)
+	}
+	return nil
+}
+
+func (p *place) checkLAN() error {
+	if p.lan == "" {
+		return nil
+	}
+	if _, err := net.InterfaceByName(p.lan); err != nil {
+		return fmt.Errorf("--lan %q: there is no such network interface; 'ip link' lists them", p.lan)
+	}
 	return nil
 }
 
@@ -100,9 +117,13 @@ func (p *place) resolver(ctx context.Context) (find.Resolver, error) {
 		if err != nil {
 			return nil, err
 		}
-		return etcd.Open(ctx, etcd.Config{Endpoints: p.etcd, TLS: known, Logger: quiet})
+		config := etcd.Config{Endpoints: p.etcd, TLS: known, Logger: quiet}
+		if err := config.Check(); err != nil {
+			return nil, usageError{fmt.Errorf("--etcd: %w", err)}
+		}
+		return etcd.Open(ctx, config)
 	}
-	return host.Open(host.Config{Dir: p.directory, Log: quiet})
+	return host.OpenContext(ctx, host.Config{Dir: p.directory, Log: quiet})
 }
 
 // maxSecret bounds what is read as one.
@@ -156,7 +177,7 @@ func (p *place) address() (string, error) {
 	}
 	i, err := net.InterfaceByName(p.lan)
 	if err != nil {
-		return "", usageError{fmt.Errorf("--lan %q: %w", p.lan, err)}
+		return "", fmt.Errorf("--lan %q: %w", p.lan, err)
 	}
 	addresses, err := i.Addrs()
 	if err != nil {

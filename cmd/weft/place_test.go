@@ -74,7 +74,8 @@ func TestServicesOfANetworkWithASecret(t *testing.T) {
 		return path
 	}
 	secret, other, short := file("secret", strings.Repeat("s", 32)), file("other", strings.Repeat("o", 32)), file("short", "s")
-	echo := startEchoAt(t, "--lan", "lo", "--lan-key", secret, "hidden")
+	name := ownName("hidden")
+	echo := startEchoAt(t, "--lan", "lo", "--lan-key", secret, name)
 	defer interrupt(t, echo)
 	for _, c := range []struct {
 		key    string
@@ -83,7 +84,7 @@ func TestServicesOfANetworkWithASecret(t *testing.T) {
 	}{
 		{secret, 0, "hello"}, {other, 1, "no such service"}, {short, 1, "16 to"}, {"none", 1, "none"},
 	} {
-		args := []string{"call", "hidden", "--data", "hello", "--lan", "lo", "--lan-key", c.key}
+		args := []string{"call", name, "--data", "hello", "--lan", "lo", "--lan-key", c.key}
 		if status, out, errs := weft(args...); status != c.status || !strings.Contains(out+errs, c.says) {
 			t.Errorf("%s: %d, %q, %q", c.key, status, out, errs)
 		}
@@ -163,11 +164,25 @@ func TestFlagsOfAPlace(t *testing.T) {
 		"--keys x --plain":                 "leave one",
 		"--plain":                          "is for --listen",
 		"--listen 127.0.0.1:0":             "--keys, or --plain",
+		"--listen nowhere --plain":         "\"nowhere\" is not an address",
+		"--lan no-such-network":            "there is no such network interface",
+		"--etcd no-port":                   "--etcd: Endpoints: \"no-port\" is not a server",
 	} {
 		for _, command := range []string{"call x", "serve-echo x", "services"} {
 			if status, _, errs := weft(strings.Fields(command + " " + flags)...); status != 2 || !strings.Contains(errs, says) {
 				t.Errorf("%s %s: %d, %q", command, flags, status, errs)
 			}
+		}
+	}
+}
+
+// An address that this host does not have is named once, with its flag.
+func TestAnAddressOfAnotherHost(t *testing.T) {
+	const elsewhere = "192.0.2.1:0" // RFC 5737: nobody has it
+	for _, command := range []string{"call", "serve-echo"} {
+		status, _, errs := weft(command, "x", "--plain", "--listen", elsewhere, "--directory", t.TempDir())
+		if status != 1 || !strings.Contains(errs, "--listen "+elsewhere) || strings.Count(errs, elsewhere) != 1 {
+			t.Errorf("%s: %d, %q", command, status, errs)
 		}
 	}
 }
@@ -178,7 +193,7 @@ func TestAPlaceThatIsNone(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, flags := range []string{"--directory " + file, "--etcd no-port", "--etcd-keys " + file + " --etcd 127.0.0.1:1", "--lan no-such-network"} {
+	for _, flags := range []string{"--directory " + file, "--etcd-keys " + file + " --etcd 127.0.0.1:1"} {
 		for _, command := range []string{"call x", "serve-echo x", "services"} {
 			if status, _, errs := weft(strings.Fields(command + " " + flags)...); status == 0 || errs == "" {
 				t.Errorf("%s %s: %d, %q", command, flags, status, errs)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
+	"syscall"
 
 	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/ripc"
@@ -28,7 +30,20 @@ func (p *place) open(ctx context.Context) (*here.Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	return here.Open(here.Config{Resolver: resolver, Listen: at, Keys: ring, Plain: at != "" && ring == nil})
+	m, err := here.Open(here.Config{Resolver: resolver, Listen: at, Keys: ring, Plain: at != "" && ring == nil})
+	return m, p.explainListen(err)
+}
+
+// explainListen names the flag by which a process was told to listen where it cannot, and what the system says.
+func (p *place) explainListen(err error) error {
+	var refused *net.OpError
+	if p.listen == "" || !errors.As(err, &refused) || refused.Op != "listen" {
+		return err
+	}
+	if errors.Is(err, syscall.EADDRNOTAVAIL) {
+		return fmt.Errorf("--listen %s: this host does not have that address; 'ip address' lists those that it has", p.listen)
+	}
+	return fmt.Errorf("--listen %s: %w", p.listen, refused.Err)
 }
 
 // keyring is who this process is; nil: one of this user's.

@@ -1,10 +1,10 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -63,7 +63,7 @@ func TestServicesCallEachOther(t *testing.T) {
 	if err := json.Unmarshal(stdout.Bytes(), &answer); err != nil || !answer.Long || !bytes.Equal(answer.Answer, large) {
 		t.Errorf("%d bytes came back, long %t: %v", len(answer.Answer), answer.Long, err)
 	}
-	if status, _, errs := weft("serve-echo", "greeter", "--directory", directory); status != 1 || !strings.Contains(errs, "is taken") {
+	if status, _, errs := weft("serve-echo", "greeter", "--directory", directory); status != 1 || !strings.Contains(errs, "is taken") || strings.Count(errs, "greeter") != 1 {
 		t.Errorf("a name that is taken: %d, %q", status, errs)
 	}
 	if err := echo.Process.Signal(syscall.SIGTERM); err != nil {
@@ -116,23 +116,10 @@ func TestAServiceThatFailsIsNamed(t *testing.T) {
 	}
 }
 
-// Ctrl-C ends a call also while somebody types what it is to send.
-func TestACallThatReadsIsInterrupted(t *testing.T) {
-	in, typing := io.Pipe()
-	defer typing.Close()
-	ctx, cancel := context.WithCancel(t.Context())
-	var stdout, stderr bytes.Buffer
-	root := newRoot(&stdout, &stderr)
-	root.SetIn(in)
-	root.SetArgs([]string{"call", "greeter", "--data", "-", "--directory", t.TempDir()})
-	ended := make(chan error, 1)
-	go func() { ended <- root.ExecuteContext(ctx) }()
-	if _, err := typing.Write([]byte("hel")); err != nil { // it reads
-		t.Fatal(err)
-	}
-	cancel()
-	if err := <-ended; !errors.Is(err, context.Canceled) {
-		t.Error(err)
+// Who gives what is to be sent as an argument is told how it is given.
+func TestCallTellsHowToSend(t *testing.T) {
+	if status, _, errs := weft("call", "greeter", "hello"); status != 2 || !strings.Contains(errs, "--data") {
+		t.Errorf("%d, %q", status, errs)
 	}
 }
 
@@ -163,10 +150,34 @@ func TestAKilledServiceIsReplaced(t *testing.T) {
 	_ = second.Wait()
 }
 
+// ownName is a name that no other run of these tests has on the network of this host.
+func ownName(name string) string { return fmt.Sprintf("%s-%d", name, os.Getpid()) }
+
+// A process that has lost its services says so of each once, and fails.
+func TestAServiceThatIsLostIsNamedOnce(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "services")
+	out, says := io.Pipe()
+	var errs bytes.Buffer
+	status := make(chan int, 1)
+	go func() {
+		status <- run(t.Context(), []string{"serve-echo", "greeter", "--directory", directory}, says, &errs)
+	}()
+	if _, err := bufio.NewReader(out).ReadString('\n'); err != nil { // it is ready
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(directory); err != nil {
+		t.Fatal(err)
+	}
+	if got := <-status; got != exitFailed || strings.Count(errs.String(), "greeter") != 1 || !strings.Contains(errs.String(), "removed") {
+		t.Errorf("%d, %q", got, &errs)
+	}
+}
+
 // The services of a network find each other with one flag. Loopback is one.
 func TestServicesOfANetwork(t *testing.T) {
-	echo := startEchoAt(t, "--lan", "lo", "greeter")
-	if status, out, errs := weft("call", "greeter", "--data", "hello", "--lan", "lo"); status != 0 || out != "hello" {
+	name := ownName("greeter")
+	echo := startEchoAt(t, "--lan", "lo", name)
+	if status, out, errs := weft("call", name, "--data", "hello", "--lan", "lo"); status != 0 || out != "hello" {
 		t.Errorf("%d, %q, %q", status, out, errs)
 	}
 	if status, _, errs := weft("services", "--lan", "no-such-network"); status == 0 || !strings.Contains(errs, "no-such-network") {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/ripc"
+	"github.com/weft-fabric/weft/ripc/find"
 )
 
 // maxEchoes is how many services one command has.
@@ -62,7 +63,7 @@ func (o *echoOptions) run(ctx context.Context, names []string, out io.Writer) (e
 	for _, name := range names {
 		s, err := m.Register(ctx, name)
 		if err != nil {
-			return err
+			return notRegistered(err)
 		}
 		services = append(services, s)
 	}
@@ -73,6 +74,15 @@ func (o *echoOptions) run(ctx context.Context, names []string, out io.Writer) (e
 	ending, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	return errors.Join(err, m.Shutdown(ending), ctx.Err())
+}
+
+// notRegistered is why a service cannot be had. Who has it already is named once, with the name.
+func notRegistered(err error) error {
+	var taken *find.TakenError
+	if errors.As(err, &taken) {
+		return taken
+	}
+	return err
 }
 
 // checkNames says what is wrong with the names of services that one process is to have.
@@ -108,7 +118,6 @@ func serveAll(ctx context.Context, services []*ripc.Service) error {
 	for i, s := range services {
 		all.Go(func() {
 			if failed[i] = s.Serve(ctx, runtime.NumCPU(), echo); failed[i] != nil {
-				failed[i] = fmt.Errorf("service %q: %w", s.Name(), failed[i])
 				cancel()
 			}
 		})

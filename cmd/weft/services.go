@@ -27,8 +27,15 @@ func newServices() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "services",
 		Short: "List the services that can be called, and where they are",
-		Args:  noMore,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.OutOrStdout()) },
+		Long: `Lists the services that are known where the flags say: on this host, on a
+network, or in etcd. It takes the flags of weft call that say where.
+
+PROCESS tells the processes that have services apart; it is not the system's
+number of one. AT is where they listen.`,
+		Example: `  weft services
+  weft services --etcd host1:2379 --json`,
+		Args: noMore,
+		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd.Context(), cmd.OutOrStdout()) },
 	}
 	o.place.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON object")

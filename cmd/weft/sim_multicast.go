@@ -34,8 +34,8 @@ func newSimMulticast() *cobra.Command {
 real group code: for each algorithm, or for each of lists of nodes, sizes and
 blocks, a row with its time, and beside it
 
-  × bound  k + ⌈log₂ n⌉ − 1 steps of a block for k blocks and n nodes: no pattern of
-           unicasts takes fewer (RDMC, section 4.3)
+  × bound  k + ⌈log₂ n⌉ − 1 steps of a block for k blocks and n nodes: no
+           pattern of unicasts takes fewer (RDMC, section 4.3)
   × copy   the time of the message once on one link
   skew     between the first and the last receiver
   crossed  blocks that went from one rack to another; k · (racks − 1) at least

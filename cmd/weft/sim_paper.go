@@ -27,11 +27,12 @@ func newSimPaper() *cobra.Command {
 	o := &simPaperOptions{}
 	cmd := &cobra.Command{
 		Use:   "paper [NAME... | all]",
-		Short: "Repeat the experiments of the RDMC paper, each with what it must show",
+		Short: "Repeat the RDMC paper's experiments, each with what it must show",
 		Long: `Each figure and table of section 5 of "Pushing Bytes: Cloud-Scale Data
 Replication with RDMC" is an experiment that can be repeated here: with the real
-group code, on a simulated network of the paper's rates, in virtual time. A table
-of the numbers comes out, and each claim of the paper beside what was measured.
+group code, on a simulated network of the paper's rates, in virtual time. A
+table of the numbers comes out, and each claim of the paper beside what was
+measured.
 
 Without a name it lists the experiments. Exit status 1 if a claim does not hold.`,
 		Example: `  weft sim paper

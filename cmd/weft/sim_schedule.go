@@ -31,7 +31,7 @@ func newSimSchedule() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "schedule",
 		Short: "Show who sends which block to whom, step by step",
-		Long: `Prints the schedule of a whole group: in each step who sends which block to whom,
+		Long: `Prints the schedule of a group: in each step who sends which block to whom,
 and what each member then has. In a step a member sends at most one block and
 receives at most one. Member 0 is the root, which has all blocks at the start.
 
@@ -39,8 +39,8 @@ Figure 3 of the RDMC paper is --nodes 8 --blocks 3 --algorithm tree,pipeline.
 With --plot it is drawn: a row for each member, a column for each step, an arrow
 for each block. Where racks are known, what crosses from one to another is
 counted, for every algorithm.`,
-		Example: `  weft sim schedule --nodes 8 --blocks 3
-  weft sim schedule --nodes 8 --blocks 3 --algorithm tree,pipeline --plot figure3.svg
+		Example: `  weft sim schedule --nodes 8
+  weft sim schedule --nodes 8 --algorithm tree,pipeline --plot figure3.svg
   weft sim schedule --racks 2x4 --blocks 4 --algorithm all --plot racks.html`,
 		Args: noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error { return o.run(cmd) },

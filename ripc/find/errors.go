@@ -30,7 +30,7 @@ type TakenError struct {
 }
 
 func (e *TakenError) Error() string {
-	return fmt.Sprintf("claim %s: %v: process %s at %s has it; stop it first, or take another name", e.By.Title(), ErrTaken,
+	return fmt.Sprintf("the name %s is taken: process %s at %s has it; stop it first, or take another name", e.By.Title(),
 		e.By.Process(), strings.Join(e.By.At, " "))
 }
 
@@ -43,7 +43,7 @@ type SupersededError struct {
 }
 
 func (e *SupersededError) Error() string {
-	return fmt.Sprintf("%s: %v: process %s at %s, epoch %d", e.By.Title(), ErrSuperseded, e.By.Process(), strings.Join(e.By.At, " "), e.By.Epoch)
+	return fmt.Sprintf("%v: process %s at %s, epoch %d", ErrSuperseded, e.By.Process(), strings.Join(e.By.At, " "), e.By.Epoch)
 }
 
 // Is makes it an ErrSuperseded.

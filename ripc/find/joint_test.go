@@ -99,7 +99,7 @@ func TestAJointClaimEndsWithTheFirstOfItsClaims(t *testing.T) {
 func TestAJointClaimThatOneRefusesLeavesNothing(t *testing.T) {
 	a, b := newBook("a", 1, clock.Never), newBook("b", 1, clock.Never)
 	b.refuse = &TakenError{By: named("kv", 3, 3)}
-	if _, err := Join(t.Context(), named("kv", 0, 1), a, b); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), "b: claim") {
+	if _, err := Join(t.Context(), named("kv", 0, 1), a, b); !errors.Is(err, ErrTaken) || !strings.Contains(err.Error(), `b: the name "kv" is taken`) {
 		t.Error(err)
 	}
 	if p := a.claims[wire.NameID("kv")]; !errors.Is(p.Err(), ErrWithdrawn) {

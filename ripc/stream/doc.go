@@ -19,6 +19,10 @@
 // the process at the other end dies, which is noticed within about a second also by who only reads. A connection stays with
 // the process that has accepted it: if the service moves, who dials again finds it.
 //
+// A service that this node knew and that is nowhere any more may be about to start elsewhere. So who dials it waits: for about two and a
+// half seconds, if its context does not end before, and hears ripc.ErrNoService then. After that, and of a service that was never found,
+// one hears it as soon as the resolver has said so. For net/http the context is that of the request, or http.Client.Timeout.
+//
 // All connections between two processes go over one link. One that is not read holds up nobody else: its peer may send ahead
 // by a window of bytes, and what has come waits in memory of its own. Write returns when the bytes are the program's again, Close when
 // everything is with the other process, or after a second.

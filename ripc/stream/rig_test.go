@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc"
+	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/find/host"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -50,15 +51,20 @@ func newNodeOn(t testing.TB, dir string, lane soft.Lanes) *ripc.Node {
 }
 
 func openNode(dir string, lane soft.Lanes) (*ripc.Node, func() error, error) {
+	resolver, err := host.Open(host.Config{Dir: dir})
+	if err != nil {
+		return nil, nil, err
+	}
+	return openNodeWith(resolver, lane)
+}
+
+// openNodeWith opens a node with a resolver of its own.
+func openNodeWith(resolver find.Resolver, lane soft.Lanes) (*ripc.Node, func() error, error) {
 	inner, err := soft.New(soft.Config{Lanes: lane})
 	if err != nil {
 		return nil, nil, err
 	}
 	device, err := verbs.Open(inner)
-	if err != nil {
-		return nil, nil, err
-	}
-	resolver, err := host.Open(host.Config{Dir: dir})
 	if err != nil {
 		return nil, nil, err
 	}

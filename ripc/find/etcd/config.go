@@ -48,6 +48,12 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// Check says what is wrong with a configuration, as Open does, but connects to nobody.
+func (c Config) Check() error {
+	c = c.withDefaults()
+	return c.validate()
+}
+
 // validate looks at a configuration with its defaults.
 func (c *Config) validate() error {
 	if n := len(c.Endpoints); n == 0 || n > maxEndpoints {

@@ -48,8 +48,7 @@ func TestAGoodConfigurationIsTaken(t *testing.T) {
 		{Endpoints: []string{"host:1", "https://host:2"}, TLS: &tls.Config{}, User: "someone", Password: "secret"},
 		{Endpoints: []string{"127.0.0.1:1", "localhost:2", "[::1]:3"}, User: "someone", Password: "secret"},
 	} {
-		c = c.withDefaults()
-		if err := c.validate(); err != nil {
+		if err := c.Check(); err != nil {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}

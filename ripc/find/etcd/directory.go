@@ -70,7 +70,7 @@ func Open(ctx context.Context, config Config) (*Directory, error) {
 
 // connect makes the client and takes the first look.
 func (d *Directory) connect(ctx context.Context) (err error) {
-	ctx, cancel := context.WithTimeout(ctx, d.config.Timeout)
+	ctx, cancel := withLimit(ctx, d.config.Timeout)
 	defer cancel()
 	config := d.config.client()
 	config.DialOptions = append(config.DialOptions, grpc.WithChainUnaryInterceptor(d.overhear))
@@ -136,13 +136,18 @@ func (d *Directory) beginFor(ctx context.Context, limit time.Duration) (bounded 
 		return nil, nil, find.ErrClosed
 	}
 	d.runs.Add(1)
-	bounded, cancel := context.WithTimeout(ctx, limit)
+	bounded, cancel := withLimit(ctx, limit)
 	stop := context.AfterFunc(d.ctx, cancel)
 	return bounded, func() {
 		stop()
 		cancel()
 		d.runs.Done()
 	}, nil
+}
+
+// withLimit is a context that ends also after so long, and says so.
+func withLimit(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, limit, lateError{limit})
 }
 
 // Close ends all claims, and deletes them from the directory if it answers; else they expire there. A second Close does

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"google.golang.org/grpc"
@@ -37,21 +38,44 @@ func (d *Directory) explain(ctx context.Context, err error, doing string, args .
 	switch {
 	case d.ctx.Err() != nil:
 		return fmt.Errorf("%s: %w", doing, find.ErrClosed)
-	case errors.Is(context.Cause(ctx), context.Canceled):
+	case errors.Is(ctx.Err(), context.Canceled):
 		return fmt.Errorf("%s: %w", doing, context.Cause(ctx))
 	case errors.Is(err, errStays):
 		return fmt.Errorf("%s: %w", doing, err)
 	case unreachable(err):
+		why := whyLate(ctx, err)
 		return fmt.Errorf("%s: no answer from the directory at %s: %w%s; is etcd running there, and has it a majority?",
-			doing, where, err, d.reason(err))
+			doing, where, why, d.reason(why))
 	}
 	return fmt.Errorf("%s: the directory at %s: %w", doing, where, err)
 }
 
+// whyLate is an error, or why its context has ended if that has: the client says only that it has.
+func whyLate(ctx context.Context, err error) error {
+	if deadline, ok := ctx.Deadline(); ok && isLate(err) && time.Until(deadline) < again {
+		<-ctx.Done() // the client's timer was first
+	}
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
+}
+
+// lateError is why a context has ended that a call was given: the directory took too long.
+type lateError struct{ limit time.Duration }
+
+func (e lateError) Error() string { return fmt.Sprintf("none came within %v", e.limit) }
+
+// Is makes it a context.DeadlineExceeded.
+func (e lateError) Is(target error) bool { return target == context.DeadlineExceeded }
+
 // reason is what was overheard, if that says more than the error.
 func (d *Directory) reason(err error) string {
 	text, _ := d.trouble.Load().(string)
-	if text == "" || strings.Contains(err.Error(), text) {
+	if _, said, ok := strings.Cut(text, `desc = "`); ok { // the rest is about how gRPC works
+		text = strings.TrimPrefix(strings.TrimSuffix(said, `"`), "transport: ")
+	}
+	if text == "" || strings.Contains(err.Error(), text) || strings.HasPrefix(text, context.DeadlineExceeded.Error()) {
 		return ""
 	}
 	return " (" + printable.Clean(text, maxReason) + ")"
@@ -69,9 +93,10 @@ func (d *Directory) overhear(ctx context.Context, method string, request, reply 
 
 // unreachable reports whether nobody answered. The client gives errors of gRPC, of its own, and of contexts.
 func unreachable(err error) bool {
-	if errors.Is(err, context.DeadlineExceeded) || clientv3.IsConnCanceled(err) {
-		return true
-	}
-	code := status.Code(err)
-	return code == codes.Unavailable || code == codes.DeadlineExceeded
+	return isLate(err) || clientv3.IsConnCanceled(err) || status.Code(err) == codes.Unavailable
+}
+
+// isLate reports whether the time was up.
+func isLate(err error) bool {
+	return errors.Is(err, context.DeadlineExceeded) || status.Code(err) == codes.DeadlineExceeded
 }

@@ -207,12 +207,22 @@ func TestADirectoryThatDoesNotAnswerIsAnErrorThatNamesIt(t *testing.T) {
 			if err == nil || !strings.Contains(err.Error(), "no answer from the directory at "+at) || !strings.Contains(err.Error(), why) {
 				t.Errorf("user %q: %v, want %q", user, err, why)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "within 300ms") || strings.Contains(err.Error(), "desc =") {
+				t.Errorf("user %q: %v, want the time that was waited, and no word about gRPC", user, err)
+			}
+			impatience := errors.New("nobody waits that long")
+			ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, impatience)
 			config.Timeout = time.Hour
-			if _, err := Open(ctx, config); err == nil || !strings.Contains(err.Error(), "no answer from the directory at "+at) {
+			_, err = Open(ctx, config)
+			if !errors.Is(err, impatience) || !strings.Contains(err.Error(), "no answer from the directory at "+at) {
 				t.Errorf("user %q, with a context that ends: %v", user, err)
 			}
 			cancel()
+			ctx, end := context.WithCancelCause(t.Context())
+			time.AfterFunc(10*time.Millisecond, func() { end(impatience) })
+			if _, err := Open(ctx, config); !errors.Is(err, impatience) || strings.Contains(err.Error(), "no answer") {
+				t.Errorf("user %q, who gives up: %v", user, err)
+			}
 		}
 	}
 }

@@ -106,8 +106,11 @@ func (c *claim) Withdraw(ctx context.Context) error {
 	return nil
 }
 
-// clear removes the files of claims that have ended.
+// clear removes the files of claims that have ended. Where there are none it needs no lock, which another process may keep.
 func (r *Resolver) clear(ctx context.Context) error {
+	if !r.ended() {
+		return nil
+	}
 	unlock, err := r.dir.lock(ctx)
 	if err != nil {
 		return err
@@ -141,13 +144,11 @@ func (r *Resolver) runRenew() {
 			r.dir.log.Warn("the services of this process are not valid until their lease can be renewed", "error", err)
 		}
 		failed = err != nil
-		if r.ended() {
-			_ = r.clear(r.ctx) // or next time
-		}
+		_ = r.clear(r.ctx) // or next time
 	}
 }
 
-// ended reports whether there are claims whose files Withdraw had to leave.
+// ended reports whether there are claims that have ended, and whose files are there.
 func (r *Resolver) ended() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

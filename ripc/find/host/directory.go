@@ -50,7 +50,10 @@ func defaultDir() string {
 
 // openDirectory makes the directory if it is not there. Others must not be able to write to it: they could claim for us.
 func openDirectory(path string, log *slog.Logger) (*directory, error) {
-	if err := os.Mkdir(path, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+	switch err := os.Mkdir(path, 0o700); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, fmt.Errorf("%w: it can be made only in a directory that is there", err)
+	case err != nil && !errors.Is(err, fs.ErrExist):
 		return nil, err
 	}
 	info, err := os.Lstat(path)
@@ -64,7 +67,7 @@ func openDirectory(path string, log *slog.Logger) (*directory, error) {
 	case owner != os.Getuid():
 		return nil, fmt.Errorf("%s belongs to user %d, not to %d: remove it, or name another directory", path, owner, os.Getuid())
 	case info.Mode().Perm()&0o022 != 0:
-		return nil, fmt.Errorf("%s can be written to by others (mode %#o): chmod it to 0700", path, info.Mode().Perm())
+		return nil, fmt.Errorf("%s can be written to by others (mode %#o): name one that only you can enter (chmod 0700), or that is not there yet", path, info.Mode().Perm())
 	}
 	return &directory{path: path, log: log, reported: map[string]bool{}}, nil
 }
@@ -78,8 +81,7 @@ func (d *directory) open(name string, flags int) (*os.File, error) {
 
 // lock waits until nobody else writes here. The file is opened anew each time, so that goroutines exclude each other too.
 func (d *directory) lock(ctx context.Context) (unlock func(), err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, lockTimeout, fmt.Errorf("another process keeps it; is one stopped (state T)? %w",
-		context.DeadlineExceeded))
+	ctx, cancel := context.WithTimeout(ctx, lockTimeout)
 	defer cancel()
 	file, err := d.open(lockFile, os.O_RDWR|os.O_CREATE)
 	if err != nil {
@@ -91,13 +93,21 @@ func (d *directory) lock(ctx context.Context) (unlock func(), err error) {
 			return func() { _ = file.Close() }, nil
 		}
 		if errors.Is(err, syscall.EWOULDBLOCK) {
-			err = pause.For(ctx, wait)
+			err = kept(pause.For(ctx, wait))
 		}
 		if err != nil {
 			_ = file.Close()
 			return nil, fmt.Errorf("lock %s: %w", file.Name(), err)
 		}
 	}
+}
+
+// kept is why nobody waits for a lock any longer, or nil.
+func kept(err error) error {
+	if err != nil {
+		return fmt.Errorf("another process keeps it; is one stopped (state T)? %w", err)
+	}
+	return nil
 }
 
 // flock takes a lock, or fails with EWOULDBLOCK. It is released when the file is closed.

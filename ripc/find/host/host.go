@@ -70,9 +70,12 @@ type Resolver struct {
 
 var _ find.Resolver = (*Resolver)(nil)
 
-// Open takes part in the directory.
-func Open(config Config) (*Resolver, error) {
-	r, err := open(config)
+// Open takes part in the directory. If another process keeps it locked for seconds, that is an error.
+func Open(config Config) (*Resolver, error) { return OpenContext(context.Background(), config) }
+
+// OpenContext is Open for who does not wait for a lock longer than ctx lasts.
+func OpenContext(ctx context.Context, config Config) (*Resolver, error) {
+	r, err := open(ctx, config)
 	if err != nil {
 		return nil, fmt.Errorf("services of this host: %w", err)
 	}
@@ -82,7 +85,7 @@ func Open(config Config) (*Resolver, error) {
 	return r, nil
 }
 
-func open(config Config) (*Resolver, error) {
+func open(ctx context.Context, config Config) (*Resolver, error) {
 	length := cmp.Or(config.Lease, time.Second)
 	if length < minLease {
 		return nil, fmt.Errorf("a lease of %v is too short, it has at least %v", length, minLease)
@@ -93,7 +96,7 @@ func open(config Config) (*Resolver, error) {
 	}
 	r := &Resolver{dir: dir, claims: map[string]*claim{}}
 	r.ctx, r.cancel = context.WithCancelCause(context.Background())
-	unlock, err := dir.lock(r.ctx)
+	unlock, err := dir.lock(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -44,7 +44,7 @@ func start(t *testing.T, dir string) *Resolver {
 // still opens a resolver that renews its lease only when it is told to, as if its process were stopped in between.
 func still(t *testing.T, dir string, lease time.Duration) *Resolver {
 	t.Helper()
-	r, err := open(Config{Dir: dir, Lease: lease})
+	r, err := open(t.Context(), Config{Dir: dir, Lease: lease})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,6 +245,26 @@ func TestAWithdrawalThatCouldNotBeFinishedIsFinishedLater(t *testing.T) {
 	unlock()
 	if err := a.clear(t.Context()); err != nil || a.ended() || len(at(t, b, wire.NameID("kv"))) > 0 {
 		t.Errorf("not finished: %v", err)
+	}
+}
+
+// A process that is stopped while it has the directory's lock holds up nobody for longer than he wants, and nobody who only looks.
+func TestAStoppedProcessHoldsUpNobodyForLong(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "weft")
+	stopped, other := start(t, dir), start(t, dir)
+	unlock, err := stopped.dir.lock(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
+	impatience := errors.New("nobody waits that long")
+	ctx, end := context.WithCancelCause(t.Context())
+	end(impatience)
+	if _, err := OpenContext(ctx, Config{Dir: dir}); !errors.Is(err, impatience) || !strings.Contains(err.Error(), "another process keeps it") {
+		t.Error(err)
+	}
+	if err := other.Close(); err != nil {
+		t.Errorf("who has claimed nothing needs the lock to leave: %v", err)
 	}
 }
 
