@@ -1,6 +1,7 @@
 package ripc
 
 import (
+	"context"
 	"errors"
 	"fmt"
 
@@ -31,20 +32,32 @@ var (
 	ErrAnswered = errors.New("nobody waits for an answer")
 	// ErrClosed: the node or the service was closed.
 	ErrClosed = errors.New("closed")
+	// ErrCallerGone: the process that has called is gone, or its link. It is why a handler's context has ended: see context.Cause.
+	ErrCallerGone = errors.New("the caller is gone")
+	// ErrCallerGaveUp: the caller has cancelled its call. It is why a handler's context has ended: see context.Cause.
+	ErrCallerGaveUp = errors.New("the caller gave up")
 	// ErrArgument: something is missing, malformed or out of range.
 	ErrArgument = link.ErrArgument
 )
+
+// errNodeClosed is how everything ends that waits when the node is closed.
+var errNodeClosed = fmt.Errorf("the node is %w", ErrClosed)
 
 // FailedError is what a service answers when it fails.
 type FailedError struct {
 	Service ID
 	Text    string // what it says
+
+	timedOut bool
 }
 
 func (e *FailedError) Error() string { return fmt.Sprintf("%v: %v: %s", e.Service, ErrFailed, e.Text) }
 
-// Is makes it an ErrFailed.
-func (e *FailedError) Is(target error) bool { return target == ErrFailed }
+// Is makes it an ErrFailed, and context.DeadlineExceeded if it is the service's time that was over: most often the caller's, who may
+// hear of it from either end.
+func (e *FailedError) Is(target error) bool {
+	return target == ErrFailed || e.timedOut && target == context.DeadlineExceeded
+}
 
 // UndeliveredError says that messages, which were sent before and whose senders did not wait to hear of them, were not delivered,
 // or that nobody knows. It is told once for each, by the next Send to the same service, which is not sent then.

@@ -19,7 +19,8 @@ import (
 // held can not be sent. One goroutine at a time uses it.
 type Message struct {
 	node       *Node
-	service    *Service // that it was received by; nil: the node itself
+	service    *Service  // that it was received by; nil: the node itself
+	handling   *handling // nil: no handler has it
 	delivery   delivery
 	head       wire.Head
 	wire       *wire.Message // taken apart
@@ -116,7 +117,7 @@ func failure(m *wire.Message) error {
 	if m.Items.Len() > 0 {
 		text = m.Items.All()[0]
 	}
-	return &FailedError{Service: m.Head.From, Text: printable.Clean(string(text), maxFailure)}
+	return &FailedError{Service: m.Head.From, Text: printable.Clean(string(text), maxFailure), timedOut: m.Head.Code == wire.TimedOut}
 }
 
 // pulling is a Pull, and whoever waits for it.
@@ -212,8 +213,20 @@ const maxFailure = 1024
 
 // Fail answers a call with an error: the caller gets a *FailedError with the text, or the first KiB of it.
 func (m *Message) Fail(ctx context.Context, text string) error {
+	return m.failAs(ctx, wire.Failed, text)
+}
+
+// failWith is Fail, with an error: that the time was over is told the caller in a way that its program understands, too.
+func (m *Message) failWith(ctx context.Context, why error) error {
+	if errors.Is(why, context.DeadlineExceeded) {
+		return m.failAs(ctx, wire.TimedOut, why.Error())
+	}
+	return m.failAs(ctx, wire.Failed, why.Error())
+}
+
+func (m *Message) failAs(ctx context.Context, code wire.Code, text string) error {
 	limit := min(maxFailure, m.node.shortLimit())
-	return m.answer(ctx, &Reply{Items: [][]byte{[]byte(text[:min(len(text), limit)])}}, wire.Failed)
+	return m.answer(ctx, &Reply{Items: [][]byte{[]byte(text[:min(len(text), limit)])}}, code)
 }
 
 // AnswerWith answers a call. It is the service's choice what to do with the caller's returns: to fill them, or to lend the answer,
@@ -267,6 +280,9 @@ func (m *Message) Release() {
 	_ = m.node.on(func() { // after Close it is gone
 		if m.wire.Loans.Len() > 0 && !m.isPulled {
 			m.delivery.link.Release(m.head.Number)
+		}
+		if m.handling != nil {
+			m.node.office.endHandling(m.handling)
 		}
 		m.delivery.release()
 	})

@@ -207,7 +207,7 @@ func (n *Node) await(ctx context.Context, e *loop.Event) error {
 // closedAs says that the node is closed when its loop is.
 func closedAs(err error) error {
 	if errors.Is(err, loop.ErrClosed) {
-		return fmt.Errorf("the node is %w", ErrClosed)
+		return errNodeClosed
 	}
 	return err
 }

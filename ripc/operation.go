@@ -134,22 +134,28 @@ func (o *operation) giveUp(why error) error {
 		if o.lastTry != nil {
 			err = fmt.Errorf("%w; the last of %d tries: %s", why, o.tries, o.lastTry.Error()) // not wrapped: the next one might have succeeded
 		}
-		o.abandon()
+		if o.abandon(why) && o.tries == 0 {
+			err = fmt.Errorf("%w: %w", link.ErrNotSent, err)
+		}
 	})
 	return err
 }
 
-// abandon takes it back from wherever it is.
-func (o *operation) abandon() {
+// abandon takes it back from wherever it is, and reports whether it surely was not sent. A service that is called is told, unless the
+// call has said how long it waits.
+func (o *operation) abandon(why error) (isTakenBack bool) {
 	o.abandoned = true
-	if o.link == nil {
-		return // who has it next drops it
-	}
-	if o.link.Cancel(&o.Outgoing) {
+	switch {
+	case o.link == nil: // who has it next drops it
+	case o.link.Cancel(&o.Outgoing):
 		o.finish(errAbandoned)
-		return
+		return true
+	case !o.until.IsZero() && errors.Is(why, context.DeadlineExceeded):
+		o.link.Abandon(&o.Outgoing)
+	default:
+		o.link.GiveUp(&o.Outgoing)
 	}
-	o.link.Abandon(&o.Outgoing)
+	return false
 }
 
 // Sent implements link.Owner.

@@ -39,11 +39,14 @@ type Service struct {
 
 // delivery is a message that has arrived.
 type delivery struct {
-	slot *link.Slot
-	link *link.Link
-	at   clock.Time // when it came: what it lends has a time of its own, whenever it is received
-	left *int       // how many have not released it; nil: it is for one alone
+	slot   *link.Slot
+	link   *link.Link
+	number uint64     // of a call; 0: it is none
+	at     clock.Time // when it came: what it lends has a time of its own, whenever it is received
+	left   *int       // how many have not released it; nil: it is for one alone
 }
+
+func (d *delivery) call() call { return call{d.link, d.number} }
 
 // release gives it back, if nobody else has it.
 func (d *delivery) release() {
@@ -57,9 +60,10 @@ func (d *delivery) release() {
 
 // receiver is somebody who waits for a message.
 type receiver struct {
-	got  delivery
-	err  error
-	done loop.Event
+	handling *handling // of what it gets; nil: it is no handler's
+	got      delivery
+	err      error
+	done     loop.Event
 }
 
 // Register makes a service known under a name, of 1 to 255 bytes of printable text. If another process has it, that is
@@ -235,7 +239,7 @@ func (s *Service) secure(ctx context.Context, d delivery) error {
 		case err != nil:
 			err = fmt.Errorf("service %q has ended: %w", s.name, err)
 		case s.node.ctx.Err() != nil:
-			err = fmt.Errorf("the node is %w", ErrClosed)
+			err = errNodeClosed
 		default:
 			err = pause.For(ctx, sureEvery)
 		}
@@ -265,14 +269,22 @@ func (s *Service) take(d delivery) {
 		s.arrived.Push(d)
 		return
 	}
-	r := s.receivers.Pop()
+	s.hand(s.receivers.Pop(), d)
+}
+
+// hand gives a message to one who waits. A call is noted as handled before its caller can give it up.
+func (s *Service) hand(r *receiver, d delivery) {
 	r.got = d
+	if r.handling != nil && d.number != 0 {
+		s.node.office.beginHandling(r.handling, d.call())
+	}
 	r.done.Set()
 }
 
 // Receive waits for the next message. It must be released.
-func (s *Service) Receive(ctx context.Context) (*Message, error) {
-	r := &receiver{}
+func (s *Service) Receive(ctx context.Context) (*Message, error) { return s.receive(ctx, &receiver{}) }
+
+func (s *Service) receive(ctx context.Context, r *receiver) (*Message, error) {
 	if err := s.node.on(func() { s.await(r) }); err != nil {
 		return nil, err
 	}
@@ -299,8 +311,7 @@ func (s *Service) await(r *receiver) {
 	case s.arrived.Empty():
 		s.receivers.Push(r)
 	default:
-		r.got = s.arrived.Pop()
-		r.done.Set()
+		s.hand(r, s.arrived.Pop())
 	}
 }
 
