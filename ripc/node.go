@@ -33,7 +33,7 @@ type Config struct {
 	Keys     *keys.Keyring // who this process is and whom it talks to; nil: to processes of this user, over Unix sockets
 	Plain    bool          // talk to anybody who reaches an address of Listen, without Keys; everybody may have every name
 	Waiting  loop.Waiting  // how to wait when there is nothing to do
-	Log      *slog.Logger  // nil: nothing is logged
+	Log      *slog.Logger  // nil: only errors are logged, a handler's panic for one, by slog.Default()
 
 	SlotSize int // bytes of the largest short message, its head included; 0: 4 KiB
 	MaxSlots int // messages that may be held at a time; 0: 4096, or what the device can
@@ -82,11 +82,8 @@ func Open(config Config) (*Node, error) {
 	if err := config.checkTrust(); err != nil {
 		return nil, fmt.Errorf("open a node: %w: %w", err, ErrArgument)
 	}
-	n := &Node{config: config, salt: newSalt(), log: config.Log, meetings: make(chan struct{}, maxMeetings)}
+	n := &Node{config: config, salt: newSalt(), log: logOf(&config), meetings: make(chan struct{}, maxMeetings)}
 	n.id = processID(config.own().owner, n.salt)
-	if n.log == nil {
-		n.log = slog.New(slog.DiscardHandler)
-	}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
 	n.handle = leak.Opened("ripc.Node")
 	if err := n.open(); err != nil {
