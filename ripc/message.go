@@ -163,6 +163,9 @@ func (m *Message) PullInto(ctx context.Context, into ...*Buffer) error {
 	if m.isPulled || m.isReleased || m.wire.Loans.Len() == 0 {
 		return fmt.Errorf("pull: nothing is lent, or it was given back: %w", ErrArgument)
 	}
+	if err := m.node.checkBuffers("into", into); err != nil {
+		return fmt.Errorf("pull: %w", err)
+	}
 	p := &pulling{}
 	p.Number, p.From, p.Until, p.Owner = m.head.Number, m.wire.Loans.All(), m.until, p
 	for _, b := range into {
@@ -242,6 +245,9 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 	if err := ctx.Err(); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}
+	if err := m.check(r); err != nil {
+		return fmt.Errorf("answer: %w", err)
+	}
 	o := m.node.newOperation(wire.Answer, m.service, &Request{To: m.From(), Items: r.Items, Lend: r.Lend, Expiry: r.Expiry})
 	o.Head.Code, o.Head.Number = code, m.head.Number
 	for place := range m.wire.Returns.Len() {
@@ -250,10 +256,6 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 			b.Retain()
 			o.Fills = append(o.Fills, link.Fill{Return: place, Into: m.wire.Returns.All()[place], Piece: b.piece()})
 		}
-	}
-	if len(o.Fills) != len(r.Fill) {
-		o.letGo()
-		return fmt.Errorf("answer: it fills %d of %d returns: %w", len(r.Fill), m.wire.Returns.Len(), ErrArgument)
 	}
 	if len(o.Fills) > 0 && clock.Real.Now() >= m.until { // what is written to memory that was taken back breaks the link
 		o.letGo()

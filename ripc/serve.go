@@ -23,7 +23,7 @@ type Handler func(ctx context.Context, m *Message) error
 // handlers have, with nil if ctx has ended.
 func (s *Service) Serve(ctx context.Context, parallel int, handle Handler) error {
 	if parallel < 1 || handle == nil {
-		return fmt.Errorf("serve %q: %d handlers at a time, or none at all: %w", s.name, parallel, ErrArgument)
+		return fmt.Errorf("serve %q: %d messages at a time, or the handler is nil: %w", s.name, parallel, ErrArgument)
 	}
 	within, stop := s.node.untilClosed(ctx)
 	defer stop() // after the last handler

@@ -377,6 +377,9 @@ func (n *Node) Post(ctx context.Context, r Request) error { return n.send(ctx, n
 func (n *Node) Do(ctx context.Context, r Request) (*Message, error) { return n.call(ctx, nil, &r) }
 
 func (n *Node) send(ctx context.Context, from *Service, r *Request) error {
+	if err := n.check(r); err != nil {
+		return fmt.Errorf("send: %w", err)
+	}
 	if r.To.Kind() == wire.Group && len(r.Lend) > 0 {
 		return fmt.Errorf("lend to a group: only short messages go to groups: %w", ErrArgument)
 	}
@@ -387,6 +390,9 @@ func (n *Node) send(ctx context.Context, from *Service, r *Request) error {
 }
 
 func (n *Node) call(ctx context.Context, from *Service, r *Request) (*Message, error) {
+	if err := n.check(r); err != nil {
+		return nil, fmt.Errorf("call: %w", err)
+	}
 	if r.To.Kind() == wire.Group {
 		return nil, fmt.Errorf("call a group: only short messages go to groups: %w", ErrArgument)
 	}

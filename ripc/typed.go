@@ -43,6 +43,9 @@ type Function[Q, A any] struct {
 
 // Call calls it. Values are sent short or long, by their size.
 func (f Function[Q, A]) Call(ctx context.Context, q Q) (a A, err error) {
+	if f.From == nil {
+		return a, fmt.Errorf("call: Function.From is nil; it is the node, or a service of it: %w", ErrArgument)
+	}
 	codec := orJSON(f.Codec)
 	text, err := codec.Append(nil, q)
 	if err != nil {
@@ -69,8 +72,11 @@ func (f Function[Q, A]) Call(ctx context.Context, q Q) (a A, err error) {
 	return a, nil
 }
 
-// HandlerOf makes a Handler of a Go function. A nil codec is JSON.
+// HandlerOf makes a Handler of a Go function. A nil codec is JSON. Of no function it makes none, which Serve refuses.
 func HandlerOf[Q, A any](codec Codec, f func(ctx context.Context, q Q) (A, error)) Handler {
+	if f == nil {
+		return nil
+	}
 	codec = orJSON(codec)
 	return func(ctx context.Context, m *Message) error {
 		text, release, err := m.whole(ctx)
