@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
@@ -51,7 +53,7 @@ type FailedError struct {
 	timedOut bool
 }
 
-func (e *FailedError) Error() string { return fmt.Sprintf("%v: %v: %s", e.Service, ErrFailed, e.Text) }
+func (e *FailedError) Error() string { return fmt.Sprintf("%s failed: %s", title(e.Service), e.Text) }
 
 // Is makes it an ErrFailed, and context.DeadlineExceeded if it is the service's time that was over: most often the caller's, who may
 // hear of it from either end.
@@ -68,17 +70,48 @@ type UndeliveredError struct {
 }
 
 func (e *UndeliveredError) Error() string {
-	return fmt.Sprintf("%d earlier messages to %v were not delivered: %v", e.Count, e.Service, e.Why)
+	return fmt.Sprintf("%d earlier messages to %s were not delivered, and this one was not sent: %v", e.Count, title(e.Service), e.Why)
 }
 
 // Unwrap is why.
 func (e *UndeliveredError) Unwrap() error { return e.Why }
 
+// absentError is that a service was not found: with why, if the resolvers know more than that.
+type absentError struct{ why error }
+
+func (e *absentError) Error() string {
+	_, more, _ := strings.Cut(e.why.Error(), find.ErrNotFound.Error())
+	return ErrNoService.Error() + more
+}
+
+// Unwrap is what it is.
+func (e *absentError) Unwrap() []error { return []error{ErrNoService, e.why} }
+
+// errNoResolver is why nobody else's service is found.
+var errNoResolver = fmt.Errorf("%w: Config.Resolver is nil, so that only services of this node are found", find.ErrNotFound)
+
+// about says what an error is about, unless it does so itself.
+func about(what string, to ID, err error) error {
+	if _, itself := err.(*UndeliveredError); itself {
+		return err
+	}
+	return fmt.Errorf("%s %s: %w", what, title(to), err)
+}
+
+// ended is the error of a context that has ended, with why if somebody has said so.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, ctx.Err()) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", ctx.Err(), cause)
+}
+
 // refusal is the error for a code.
 func refusal(code wire.Code) error {
 	switch code {
 	case wire.NotHere, wire.Moved:
-		return fmt.Errorf("%w: it is %v", ErrNoService, code)
+		return fmt.Errorf("%w: the process where it was found says: %v", ErrNoService, code)
 	case wire.Forbidden:
 		return ErrForbidden
 	}

@@ -242,8 +242,8 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 	if !m.IsCall() || m.isAnswered || m.isReleased {
 		return fmt.Errorf("answer: %w", ErrAnswered)
 	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("answer: %w", err)
+	if ctx.Err() != nil {
+		return fmt.Errorf("answer: %w", ended(ctx))
 	}
 	if err := m.check(r); err != nil {
 		return fmt.Errorf("answer: %w", err)
@@ -259,12 +259,15 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 	}
 	if len(o.Fills) > 0 && clock.Real.Now() >= m.until { // what is written to memory that was taken back breaks the link
 		o.letGo()
-		return fmt.Errorf("answer: the returns were lent until now: %w", link.ErrExpired)
+		return fmt.Errorf("answer: too late to fill the returns: %w", link.ErrExpired)
 	}
 	o.link = m.delivery.link
 	err := m.node.perform(ctx, o)
 	m.isAnswered = !isUnsent(err)
-	return err
+	if err != nil {
+		return fmt.Errorf("answer: %w", err)
+	}
+	return nil
 }
 
 // isUnsent reports whether an answer surely was not sent: then the caller still waits, and can be told so.

@@ -22,9 +22,6 @@ import (
 // ID names a service, wherever it runs.
 type ID = wire.ID
 
-// Name is the ID of the service with a name.
-func Name(name string) ID { return wire.NameID(name) }
-
 // Config describes a node. Only Device is required.
 type Config struct {
 	Device   *verbs.Device // what messages travel through; it stays the program's
@@ -198,7 +195,11 @@ func (n *Node) on(f func()) error { return closedAs(n.shared.Do(f)) }
 
 // await waits for an event of the loop's.
 func (n *Node) await(ctx context.Context, e *loop.Event) error {
-	return closedAs(n.shared.Await(ctx, e))
+	err := closedAs(n.shared.Await(ctx, e))
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return ended(ctx)
+	}
+	return err
 }
 
 // closedAs says that the node is closed when its loop is.

@@ -86,9 +86,9 @@ func (o *operation) keep(list []*Buffer) (pieces []link.Piece) {
 
 // perform sends an operation, and waits for its end.
 func (n *Node) perform(ctx context.Context, o *operation) error {
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		o.letGo()
-		return err
+		return ended(ctx)
 	}
 	if o.Head.Type == wire.Call {
 		o.until, _ = ctx.Deadline()
@@ -133,6 +133,8 @@ func (o *operation) giveUp(why error) error {
 		}
 		if o.lastTry != nil {
 			err = fmt.Errorf("%w; the last of %d tries: %s", why, o.tries, o.lastTry.Error()) // not wrapped: the next one might have succeeded
+		} else if o.Head.Type == wire.Call && o.IsPosted() {
+			err = fmt.Errorf("no answer: %w", why)
 		}
 		if o.abandon(why) && o.tries == 0 {
 			err = fmt.Errorf("%w: %w", link.ErrNotSent, err)
@@ -258,7 +260,7 @@ func (o *operation) failed(err error) {
 func (o *operation) forbidden(p *peer) {
 	o.office.node.log.Warn("a record leads to a process that may not have the service", "service", o.name, "process", p.node, "owner", p.owner)
 	o.office.route(o.to).forget()
-	o.finish(fmt.Errorf("%w: service %q was found at a process of %q, whose certificate does not list it", ErrForbidden, o.name, p.owner))
+	o.finish(fmt.Errorf("%w: it was found at a process of %q, whose certificate does not list it", ErrForbidden, p.owner))
 }
 
 // unreached hears that the process could not be reached.

@@ -92,6 +92,9 @@ func (n *Node) register(ctx context.Context, s *Service) (*Service, error) {
 	defer func() { _ = n.on(func() { delete(n.office.reserved, s.id) }) }() // after Close nobody asks
 	if n.config.Resolver != nil {
 		claim, err := n.config.Resolver.Claim(ctx, find.Record{Service: s.id, Name: s.name, Node: n.id, At: n.at})
+		if taken := (*find.TakenError)(nil); errors.As(err, &taken) { // it names the service itself
+			return nil, err
+		}
 		if err != nil {
 			return nil, fmt.Errorf("register %q: %w", s.name, err)
 		}
@@ -119,7 +122,10 @@ func (n *Node) reserve(s *Service) (err error) {
 			f.reserved[s.id] = true
 		}
 	})
-	return orElse(failed, err)
+	if failed != nil {
+		return fmt.Errorf("register %q: %w", s.name, failed)
+	}
+	return err
 }
 
 func (f *office) add(s *Service) error {
@@ -168,6 +174,8 @@ func (s *Service) Close() error {
 	return failed
 }
 
+func (s *Service) hasEnded(why error) error { return fmt.Errorf("%s has ended: %w", title(s.id), why) }
+
 // end lets nobody wait for it any more. It belongs to the loop.
 func (s *Service) end(why error) {
 	f := s.node.office
@@ -177,7 +185,7 @@ func (s *Service) end(why error) {
 	s.why = why
 	f.remove(s)
 	for _, r := range s.receivers.Drain() {
-		r.err = fmt.Errorf("service %q has ended: %w", s.name, why)
+		r.err = s.hasEnded(why)
 		r.done.Set()
 	}
 	for _, d := range s.arrived.Drain() {
@@ -237,7 +245,7 @@ func (s *Service) secure(ctx context.Context, d delivery) error {
 		case errors.Is(err, find.ErrWithdrawn): // by this process itself, which still handles what it has taken in
 			return nil
 		case err != nil:
-			err = fmt.Errorf("service %q has ended: %w", s.name, err)
+			err = s.hasEnded(err)
 		case s.node.ctx.Err() != nil:
 			err = errNodeClosed
 		default:
@@ -306,7 +314,7 @@ func (s *Service) receive(ctx context.Context, r *receiver) (*Message, error) {
 func (s *Service) await(r *receiver) {
 	switch {
 	case s.why != nil:
-		r.err = fmt.Errorf("service %q has ended: %w", s.name, s.why)
+		r.err = s.hasEnded(s.why)
 		r.done.Set()
 	case s.arrived.Empty():
 		s.receivers.Push(r)
@@ -377,36 +385,45 @@ func (n *Node) Post(ctx context.Context, r Request) error { return n.send(ctx, n
 func (n *Node) Do(ctx context.Context, r Request) (*Message, error) { return n.call(ctx, nil, &r) }
 
 func (n *Node) send(ctx context.Context, from *Service, r *Request) error {
-	if err := n.check(r); err != nil {
-		return fmt.Errorf("send: %w", err)
+	err := n.check(r)
+	switch {
+	case err != nil:
+	case r.To.Kind() == wire.Group && len(r.Lend) > 0:
+		err = fmt.Errorf("only short messages go to groups, without Request.Lend: %w", ErrArgument)
+	case len(r.Return) > 0:
+		err = fmt.Errorf("Request.Return is for calls: nobody answers this: %w", ErrArgument)
+	default:
+		err = n.perform(ctx, n.newOperation(wire.Send, from, r))
 	}
-	if r.To.Kind() == wire.Group && len(r.Lend) > 0 {
-		return fmt.Errorf("lend to a group: only short messages go to groups: %w", ErrArgument)
+	if err != nil {
+		return about("send to", r.To, err)
 	}
-	if len(r.Return) > 0 {
-		return fmt.Errorf("send: only a call is answered, and can have returns: %w", ErrArgument)
-	}
-	return n.perform(ctx, n.newOperation(wire.Send, from, r))
+	return nil
 }
 
 func (n *Node) call(ctx context.Context, from *Service, r *Request) (*Message, error) {
-	if err := n.check(r); err != nil {
-		return nil, fmt.Errorf("call: %w", err)
-	}
-	if r.To.Kind() == wire.Group {
-		return nil, fmt.Errorf("call a group: only short messages go to groups: %w", ErrArgument)
-	}
-	o := n.newOperation(wire.Call, from, r)
-	if err := n.perform(ctx, o); err != nil {
-		return nil, err
-	}
-	m, err := n.newMessage(from, delivery{slot: o.slot, link: o.link, at: clock.Real.Now()})
+	m, err := n.callFor(ctx, from, r)
 	if err != nil {
-		return nil, err
+		return nil, about("call", r.To, err)
 	}
 	if err := failure(m.wire); err != nil {
 		m.Release()
 		return nil, err
 	}
 	return m, nil
+}
+
+// callFor returns the answer to a call, whatever that says.
+func (n *Node) callFor(ctx context.Context, from *Service, r *Request) (*Message, error) {
+	if err := n.check(r); err != nil {
+		return nil, err
+	}
+	if r.To.Kind() == wire.Group {
+		return nil, fmt.Errorf("a group is sent to, and not called: %w", ErrArgument)
+	}
+	o := n.newOperation(wire.Call, from, r)
+	if err := n.perform(ctx, o); err != nil {
+		return nil, err
+	}
+	return n.newMessage(from, delivery{slot: o.slot, link: o.link, at: clock.Real.Now()})
 }

@@ -49,7 +49,7 @@ func (f Function[Q, A]) Call(ctx context.Context, q Q) (a A, err error) {
 	codec := orJSON(f.Codec)
 	text, err := codec.Append(nil, q)
 	if err != nil {
-		return a, fmt.Errorf("call %v: encode %T: %w", f.To, q, err)
+		return a, about("call", f.To, fmt.Errorf("encode %T: %w", q, err))
 	}
 	r := Request{To: f.To, Idempotent: f.Idempotent}
 	release, err := load(f.From, text, &r.Items, &r.Lend)
@@ -67,7 +67,7 @@ func (f Function[Q, A]) Call(ctx context.Context, q Q) (a A, err error) {
 	}
 	defer release()
 	if err := codec.Decode(text, &a); err != nil {
-		return a, fmt.Errorf("call %v: decode %T: %w", f.To, a, err)
+		return a, about("call", f.To, fmt.Errorf("decode %T: %w", a, err))
 	}
 	return a, nil
 }
@@ -139,7 +139,7 @@ func load(from Caller, text []byte, items *[][]byte, lend *[]*Buffer) (release f
 // whole is what load has put into a message. It is valid until release, and Release.
 func (m *Message) whole(ctx context.Context) (text []byte, release func(), err error) {
 	if parts := m.wire.Items.Len() + m.wire.Loans.Len(); parts > 1 {
-		return nil, nil, fmt.Errorf("a value in %d parts, items and loans; functions have one: %w", parts, ErrArgument)
+		return nil, nil, fmt.Errorf("a value in %d parts, items and loans; a Function has one: %w", parts, ErrArgument)
 	}
 	if m.wire.Loans.Len() == 0 {
 		return m.Bytes(), func() {}, nil
