@@ -92,7 +92,7 @@ var errNoResolver = fmt.Errorf("%w: Config.Resolver is nil, so that only service
 
 // about says what an error is about, unless it does so itself.
 func about(what string, to ID, err error) error {
-	if _, itself := err.(*UndeliveredError); itself {
+	if itself := (*UndeliveredError)(nil); errors.As(err, &itself) {
 		return err
 	}
 	return fmt.Errorf("%s %s: %w", what, title(to), err)
