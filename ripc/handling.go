@@ -26,10 +26,11 @@ func newHandling(ctx context.Context) *handling {
 	return &handling{ctx: ctx, cancel: cancel}
 }
 
-// untilClosed is a context that ends with another one, and with the node.
+// untilClosed is a context that ends with another one, and with the node: when its links have ended. Else callers would hear of it as a
+// failure of the service, and not look for it elsewhere.
 func (n *Node) untilClosed(ctx context.Context) (until context.Context, stop func()) {
 	until, cancel := context.WithCancelCause(ctx)
-	forget := context.AfterFunc(n.ctx, func() { cancel(errNodeClosed) })
+	forget := context.AfterFunc(n.over, func() { cancel(errNodeClosed) })
 	return until, func() {
 		forget()
 		cancel(nil)

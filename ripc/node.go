@@ -60,6 +60,8 @@ type Node struct {
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
+	over   context.Context // ends with Close, when nothing can be sent any more
+	end    context.CancelCauseFunc
 	runs   sync.WaitGroup
 	once   sync.Once
 	failed error // what Close says
@@ -82,6 +84,7 @@ func Open(config Config) (*Node, error) {
 	n := &Node{config: config, salt: newSalt(), log: logOf(&config), meetings: make(chan struct{}, maxMeetings)}
 	n.id = processID(config.own().owner, n.salt)
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
+	n.over, n.end = context.WithCancelCause(context.Background())
 	n.handle = leak.Opened("ripc.Node")
 	if err := n.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open a node: %w", err), n.Close())
@@ -227,6 +230,7 @@ func (n *Node) close() error {
 	if n.shared != nil {
 		failed = errors.Join(failed, n.on(n.office.close))
 	}
+	n.end(errNodeClosed)
 	n.runs.Wait()
 	if n.shared != nil {
 		failed = errors.Join(failed, n.shared.Close())
