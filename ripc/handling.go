@@ -49,14 +49,15 @@ func (f *office) beginHandling(h *handling, c call) {
 
 // endHandling forgets a call, if it was noted. A peer that gives two calls one number has the second of them in the table.
 func (f *office) endHandling(h *handling) {
-	if h.call.link == nil {
+	ended := h.call
+	if ended.link == nil {
 		return
 	}
-	h.call.link.Keep(-1)
-	if f.handled[h.call] == h {
-		delete(f.handled, h.call)
-	}
 	h.call = call{}
+	if f.handled[ended] == h {
+		delete(f.handled, ended)
+	}
+	ended.link.Keep(-1) // last: it may be what the link has waited for to end
 }
 
 // callersGone ends the contexts of handlers whose callers were at the other end of a link.
