@@ -31,7 +31,7 @@ func newIntruder(t *testing.T, ring *keys.Keyring) *intruder {
 	check(t, err)
 	device, err := verbs.Open(inner)
 	check(t, err)
-	end, err := connect.OpenEnd(device, connect.EndConfig{Memory: 1 << 16, Queue: verbs.QueueConfig{ReceiveDepth: 64, Access: verbs.RemoteWrite}})
+	end, err := connect.OpenEnd(device, connect.EndConfig{Memory: 1 << 16, Queue: verbs.QueueConfig{ReceiveDepth: 256, Access: verbs.RemoteWrite}})
 	check(t, err)
 	t.Cleanup(func() {
 		check(t, end.Close())
@@ -89,10 +89,10 @@ func (i *intruder) link(n *Node, h hello) {
 	check(i.t, i.end.Verbs.Connect(patient(i.t), i.end.Pairs[0], theirs.Addresses[0]))
 }
 
-// say sends a message as it is, but for the credit: that is as in hello.
+// say sends a message as it is, but for the credit: that is at least as in hello.
 func (i *intruder) say(m *wire.Message) {
 	i.t.Helper()
-	m.Head.Credit = 16
+	m.Head.Credit = max(16, m.Head.Credit)
 	b := m.Append(nil)
 	copy(i.end.Memory.Bytes(), b)
 	_ = i.end.Verbs.Send(patient(i.t), i.end.Pairs[0], i.end.Memory.Span(0, len(b))) // the node may have closed the link
@@ -456,4 +456,41 @@ func TestAPeerThatNeverReads(t *testing.T) {
 			t.Errorf("%d messages were sent", sent)
 		}
 	}))
+}
+
+// An answer that nobody takes, and that its service does not wait for any longer, was not sent: the call can still be answered.
+func TestAnAnswerThatIsTakenBackFromTheQueue(t *testing.T) {
+	d := newDirectory()
+	n, i := newNode(t, d, Config{}), newIntruder(t, nil)
+	s, err := n.Register(patient(t), "service")
+	check(t, err)
+	defer func() { check(t, s.Close()) }()
+	h := i.hello()
+	h.terms.Credit = 1000
+	i.link(n, h)
+	me := processID("", h.salt)
+	_, err = d.Claim(patient(t), find.Record{Service: Name("liar"), Name: "liar", Node: me, At: []string{"unix:@nobody"}})
+	check(t, err)
+	i.say(&wire.Message{Head: wire.Head{Type: wire.Call, From: me, To: s.ID(), Number: 1, Credit: 1000}})
+	call, err := s.Receive(patient(t))
+	check(t, err)
+	defer call.Release()
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	var all sync.WaitGroup
+	defer all.Wait()
+	for range 100 { // which take all receives of the intruder's, and all room to send
+		all.Go(func() { _ = n.Send(ctx, Name("liar")) })
+	}
+	until(t, n, "there is no room", func() bool { return n.office.hub.Counts().Sent >= 32+64 })
+	hasty, giveUp := context.WithCancel(patient(t))
+	time.AfterFunc(time.Millisecond, giveUp)
+	if err := call.Answer(hasty); !errors.Is(err, context.Canceled) || call.isAnswered {
+		t.Fatalf("an answer that was not sent: %v", err)
+	}
+	for range 100 {
+		check(t, i.end.Pairs[0].Receive(1, i.end.Memory.Span(1<<15, 1<<15)))
+	}
+	check(t, i.end.Pairs[0].Flush())
+	check(t, call.Fail(patient(t), "no answer"))
 }

@@ -72,7 +72,7 @@ func (n *Node) runDial(at []string, node ID, p *peer) (err error) {
 			return err
 		}
 	}
-	return fmt.Errorf("no link to process %x: %w", node[1:5], err)
+	return fmt.Errorf("no link to %s: %w", process(node), err)
 }
 
 // meets decides, on the loop, about a process that was dialled: another one than was meant may listen there by now. If only its
@@ -83,7 +83,7 @@ func (p *peer) meets(node ID, h *hello) (*peer, error) {
 	case h.node == p.office.node.id:
 		return nil, errors.New("that is this process itself")
 	case node != (ID{}) && h.node != node:
-		return nil, fmt.Errorf("process %v is there instead", h.node)
+		return nil, fmt.Errorf("%s is there instead", process(h.node))
 	case other != nil && other != p && other.link != nil:
 		other.inherit(p)
 		return nil, errCrossed
@@ -133,13 +133,13 @@ func (f *office) admit(h *hello) (*peer, error) {
 	case f.isLeaving:
 		return nil, errors.New("this process is about to end")
 	case h.node == f.node.id:
-		return nil, fmt.Errorf("%w: %v is this process itself", ErrForbidden, h.node)
+		return nil, fmt.Errorf("%w: %s is this one itself", ErrForbidden, process(h.node))
 	case f.linksOf(h.owner) >= maxLinksOfOwner:
 		return nil, fmt.Errorf("%w: %d processes of %q are linked", ErrRefused, maxLinksOfOwner, h.owner)
 	case p == nil:
 		p = &peer{office: f, node: h.node} // it is known when it is linked: before that, it may leave
 	case p.link != nil && p.link.Probe():
-		return nil, fmt.Errorf("process %v is linked already", h.node)
+		return nil, fmt.Errorf("%s is linked already", process(h.node))
 	case p.dials && lower(f.node.id, h.node):
 		return nil, errCrossed
 	}
@@ -260,7 +260,7 @@ func (f *office) join(p *peer, l *link.Link, theirs *hello, address verbs.Addres
 		p = known
 	}
 	if p.link != nil {
-		return fmt.Errorf("process %v is linked already", theirs.node)
+		return fmt.Errorf("%s is linked already", process(theirs.node))
 	}
 	if err := l.Connect(address, theirs.terms); err != nil {
 		return err

@@ -44,6 +44,9 @@
 // unless it is marked Idempotent. Delivered is what lies in the queue of its service: whether that still looks at it, only the answer to
 // a call tells.
 //
+// Who cancels a call, or ends, need not have its service work for nothing: the context of its [Handler] ends. That is a hint, which may be
+// lost where a deadline is not.
+//
 // A service is one process's at a time. One that was stopped, and superseded meanwhile, receives nothing more when it goes on, not even
 // what lies in its queue: the calls among that are sent to whoever has the service by then. What Receive has returned before is the
 // program's affair.

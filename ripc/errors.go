@@ -1,9 +1,12 @@
 package ripc
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/ripc/wire"
 )
@@ -31,20 +34,32 @@ var (
 	ErrAnswered = errors.New("nobody waits for an answer")
 	// ErrClosed: the node or the service was closed.
 	ErrClosed = errors.New("closed")
+	// ErrCallerGone: the process that has called is gone, or its link. It is why a handler's context has ended: see context.Cause.
+	ErrCallerGone = errors.New("the caller is gone")
+	// ErrCallerGaveUp: the caller has cancelled its call. It is why a handler's context has ended: see context.Cause.
+	ErrCallerGaveUp = errors.New("the caller gave up")
 	// ErrArgument: something is missing, malformed or out of range.
 	ErrArgument = link.ErrArgument
 )
+
+// errNodeClosed is how everything ends that waits when the node is closed.
+var errNodeClosed = fmt.Errorf("the node is %w", ErrClosed)
 
 // FailedError is what a service answers when it fails.
 type FailedError struct {
 	Service ID
 	Text    string // what it says
+
+	timedOut bool
 }
 
-func (e *FailedError) Error() string { return fmt.Sprintf("%v: %v: %s", e.Service, ErrFailed, e.Text) }
+func (e *FailedError) Error() string { return fmt.Sprintf("%s failed: %s", title(e.Service), e.Text) }
 
-// Is makes it an ErrFailed.
-func (e *FailedError) Is(target error) bool { return target == ErrFailed }
+// Is makes it an ErrFailed, and context.DeadlineExceeded if it is the service's time that was over: most often the caller's, who may
+// hear of it from either end.
+func (e *FailedError) Is(target error) bool {
+	return target == ErrFailed || e.timedOut && target == context.DeadlineExceeded
+}
 
 // UndeliveredError says that messages, which were sent before and whose senders did not wait to hear of them, were not delivered,
 // or that nobody knows. It is told once for each, by the next Send to the same service, which is not sent then.
@@ -55,17 +70,48 @@ type UndeliveredError struct {
 }
 
 func (e *UndeliveredError) Error() string {
-	return fmt.Sprintf("%d earlier messages to %v were not delivered: %v", e.Count, e.Service, e.Why)
+	return fmt.Sprintf("%d earlier messages to %s were not delivered, and this one was not sent: %v", e.Count, title(e.Service), e.Why)
 }
 
 // Unwrap is why.
 func (e *UndeliveredError) Unwrap() error { return e.Why }
 
+// absentError is that a service was not found: with why, if the resolvers know more than that.
+type absentError struct{ why error }
+
+func (e *absentError) Error() string {
+	_, more, _ := strings.Cut(e.why.Error(), find.ErrNotFound.Error())
+	return ErrNoService.Error() + more
+}
+
+// Unwrap is what it is.
+func (e *absentError) Unwrap() []error { return []error{ErrNoService, e.why} }
+
+// errNoResolver is why nobody else's service is found.
+var errNoResolver = fmt.Errorf("%w: Config.Resolver is nil, so that only services of this node are found", find.ErrNotFound)
+
+// about says what an error is about, unless it does so itself.
+func about(what string, to ID, err error) error {
+	if itself := (*UndeliveredError)(nil); errors.As(err, &itself) {
+		return err
+	}
+	return fmt.Errorf("%s %s: %w", what, title(to), err)
+}
+
+// ended is the error of a context that has ended, with why if somebody has said so.
+func ended(ctx context.Context) error {
+	cause := context.Cause(ctx)
+	if errors.Is(cause, ctx.Err()) {
+		return cause
+	}
+	return fmt.Errorf("%w: %w", ctx.Err(), cause)
+}
+
 // refusal is the error for a code.
 func refusal(code wire.Code) error {
 	switch code {
 	case wire.NotHere, wire.Moved:
-		return fmt.Errorf("%w: it is %v", ErrNoService, code)
+		return fmt.Errorf("%w: the process where it was found says: %v", ErrNoService, code)
 	case wire.Forbidden:
 		return ErrForbidden
 	}

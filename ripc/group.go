@@ -11,9 +11,6 @@ import (
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
-// Group is the ID of all services that have joined a group: a short message to it goes to each of them.
-func Group(name string) ID { return wire.GroupID(name) }
-
 // Join makes a service that receives what is sent to a group. Any number of services, here and elsewhere, may join it.
 func (n *Node) Join(ctx context.Context, group string) (*Service, error) {
 	if group == "" || printable.Check("name", group, wire.MaxName) != nil {
@@ -41,7 +38,7 @@ func (r *route) spread(o *operation) {
 		}
 	}
 	if len(seen) == 0 {
-		o.partErr = fmt.Errorf("%w: %v has no members", ErrNoService, r.to)
+		o.partErr = fmt.Errorf("%w: the group has no members", ErrNoService)
 	}
 	o.partEnded(o.partErr)
 }

@@ -44,6 +44,9 @@ func (n *Node) NewLine(user LineUser) *Line {
 // Open asks a service for a line, by a call with these items. It does not wait: the user is told. It is called from outside the loop.
 func (l *Line) Open(to ID, items ...[]byte) error {
 	n := l.node
+	if l.user == nil {
+		return fmt.Errorf("open a line: nobody uses it: NewLine was given nil: %w", ErrArgument)
+	}
 	o := n.newOperation(wire.Call, nil, &Request{To: to, Items: append([][]byte{l.id[:]}, items...)})
 	o.line, l.opening = l, o
 	err := l.Do(func() {
@@ -115,6 +118,9 @@ func (l *Line) belongs(to *link.Link, remote ID) error {
 
 // Accept answers a call that asks for a line. It is called from outside the loop, and does not wait.
 func (l *Line) Accept(m *Message) error {
+	if m == nil || l.user == nil {
+		return fmt.Errorf("accept a line: the call, or the user that NewLine was given, is nil: %w", ErrArgument)
+	}
 	remote, err := lineID(m.Items())
 	if err != nil {
 		return fmt.Errorf("accept a line: %w", err)
@@ -127,6 +133,9 @@ func (l *Line) Accept(m *Message) error {
 
 // Refuse answers it with an error. It is called from outside the loop, and does not wait.
 func (l *Line) Refuse(m *Message, text string) error {
+	if m == nil {
+		return fmt.Errorf("refuse a line: the call is nil: %w", ErrArgument)
+	}
 	return l.answer(m, wire.Failed, []byte(text), func(*link.Link) error { return nil })
 }
 

@@ -19,7 +19,8 @@ import (
 // held can not be sent. One goroutine at a time uses it.
 type Message struct {
 	node       *Node
-	service    *Service // that it was received by; nil: the node itself
+	service    *Service  // that it was received by; nil: the node itself
+	handling   *handling // nil: no handler has it
 	delivery   delivery
 	head       wire.Head
 	wire       *wire.Message // taken apart
@@ -116,7 +117,7 @@ func failure(m *wire.Message) error {
 	if m.Items.Len() > 0 {
 		text = m.Items.All()[0]
 	}
-	return &FailedError{Service: m.Head.From, Text: printable.Clean(string(text), maxFailure)}
+	return &FailedError{Service: m.Head.From, Text: printable.Clean(string(text), maxFailure), timedOut: m.Head.Code == wire.TimedOut}
 }
 
 // pulling is a Pull, and whoever waits for it.
@@ -161,6 +162,9 @@ func releaseAll(list []*Buffer) {
 func (m *Message) PullInto(ctx context.Context, into ...*Buffer) error {
 	if m.isPulled || m.isReleased || m.wire.Loans.Len() == 0 {
 		return fmt.Errorf("pull: nothing is lent, or it was given back: %w", ErrArgument)
+	}
+	if err := m.node.checkBuffers("into", into); err != nil {
+		return fmt.Errorf("pull: %w", err)
 	}
 	p := &pulling{}
 	p.Number, p.From, p.Until, p.Owner = m.head.Number, m.wire.Loans.All(), m.until, p
@@ -212,8 +216,20 @@ const maxFailure = 1024
 
 // Fail answers a call with an error: the caller gets a *FailedError with the text, or the first KiB of it.
 func (m *Message) Fail(ctx context.Context, text string) error {
+	return m.failAs(ctx, wire.Failed, text)
+}
+
+// failWith is Fail, with an error: that the time was over is told the caller in a way that its program understands, too.
+func (m *Message) failWith(ctx context.Context, why error) error {
+	if errors.Is(why, context.DeadlineExceeded) {
+		return m.failAs(ctx, wire.TimedOut, why.Error())
+	}
+	return m.failAs(ctx, wire.Failed, why.Error())
+}
+
+func (m *Message) failAs(ctx context.Context, code wire.Code, text string) error {
 	limit := min(maxFailure, m.node.shortLimit())
-	return m.answer(ctx, &Reply{Items: [][]byte{[]byte(text[:min(len(text), limit)])}}, wire.Failed)
+	return m.answer(ctx, &Reply{Items: [][]byte{[]byte(text[:min(len(text), limit)])}}, code)
 }
 
 // AnswerWith answers a call. It is the service's choice what to do with the caller's returns: to fill them, or to lend the answer,
@@ -226,7 +242,10 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 	if !m.IsCall() || m.isAnswered || m.isReleased {
 		return fmt.Errorf("answer: %w", ErrAnswered)
 	}
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
+		return fmt.Errorf("answer: %w", ended(ctx))
+	}
+	if err := m.check(r); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}
 	o := m.node.newOperation(wire.Answer, m.service, &Request{To: m.From(), Items: r.Items, Lend: r.Lend, Expiry: r.Expiry})
@@ -238,18 +257,17 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 			o.Fills = append(o.Fills, link.Fill{Return: place, Into: m.wire.Returns.All()[place], Piece: b.piece()})
 		}
 	}
-	if len(o.Fills) != len(r.Fill) {
-		o.letGo()
-		return fmt.Errorf("answer: it fills %d of %d returns: %w", len(r.Fill), m.wire.Returns.Len(), ErrArgument)
-	}
 	if len(o.Fills) > 0 && clock.Real.Now() >= m.until { // what is written to memory that was taken back breaks the link
 		o.letGo()
-		return fmt.Errorf("answer: the returns were lent until now: %w", link.ErrExpired)
+		return fmt.Errorf("answer: too late to fill the returns: %w", link.ErrExpired)
 	}
 	o.link = m.delivery.link
 	err := m.node.perform(ctx, o)
 	m.isAnswered = !isUnsent(err)
-	return err
+	if err != nil {
+		return fmt.Errorf("answer: %w", err)
+	}
+	return nil
 }
 
 // isUnsent reports whether an answer surely was not sent: then the caller still waits, and can be told so.
@@ -267,6 +285,9 @@ func (m *Message) Release() {
 	_ = m.node.on(func() { // after Close it is gone
 		if m.wire.Loans.Len() > 0 && !m.isPulled {
 			m.delivery.link.Release(m.head.Number)
+		}
+		if m.handling != nil {
+			m.node.office.endHandling(m.handling)
 		}
 		m.delivery.release()
 	})

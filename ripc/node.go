@@ -22,9 +22,6 @@ import (
 // ID names a service, wherever it runs.
 type ID = wire.ID
 
-// Name is the ID of the service with a name.
-func Name(name string) ID { return wire.NameID(name) }
-
 // Config describes a node. Only Device is required.
 type Config struct {
 	Device   *verbs.Device // what messages travel through; it stays the program's
@@ -33,7 +30,7 @@ type Config struct {
 	Keys     *keys.Keyring // who this process is and whom it talks to; nil: to processes of this user, over Unix sockets
 	Plain    bool          // talk to anybody who reaches an address of Listen, without Keys; everybody may have every name
 	Waiting  loop.Waiting  // how to wait when there is nothing to do
-	Log      *slog.Logger  // nil: nothing is logged
+	Log      *slog.Logger  // nil: only errors are logged, a handler's panic for one, by slog.Default()
 
 	SlotSize int // bytes of the largest short message, its head included; 0: 4 KiB
 	MaxSlots int // messages that may be held at a time; 0: 4096, or what the device can
@@ -63,6 +60,8 @@ type Node struct {
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelCauseFunc
+	over   context.Context // ends with Close, when nothing can be sent any more
+	end    context.CancelCauseFunc
 	runs   sync.WaitGroup
 	once   sync.Once
 	failed error // what Close says
@@ -82,12 +81,10 @@ func Open(config Config) (*Node, error) {
 	if err := config.checkTrust(); err != nil {
 		return nil, fmt.Errorf("open a node: %w: %w", err, ErrArgument)
 	}
-	n := &Node{config: config, salt: newSalt(), log: config.Log, meetings: make(chan struct{}, maxMeetings)}
+	n := &Node{config: config, salt: newSalt(), log: logOf(&config), meetings: make(chan struct{}, maxMeetings)}
 	n.id = processID(config.own().owner, n.salt)
-	if n.log == nil {
-		n.log = slog.New(slog.DiscardHandler)
-	}
 	n.ctx, n.cancel = context.WithCancelCause(context.Background())
+	n.over, n.end = context.WithCancelCause(context.Background())
 	n.handle = leak.Opened("ripc.Node")
 	if err := n.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("open a node: %w", err), n.Close())
@@ -201,13 +198,17 @@ func (n *Node) on(f func()) error { return closedAs(n.shared.Do(f)) }
 
 // await waits for an event of the loop's.
 func (n *Node) await(ctx context.Context, e *loop.Event) error {
-	return closedAs(n.shared.Await(ctx, e))
+	err := closedAs(n.shared.Await(ctx, e))
+	if err != nil && ctx.Err() != nil && errors.Is(err, ctx.Err()) {
+		return ended(ctx)
+	}
+	return err
 }
 
 // closedAs says that the node is closed when its loop is.
 func closedAs(err error) error {
 	if errors.Is(err, loop.ErrClosed) {
-		return fmt.Errorf("the node is %w", ErrClosed)
+		return errNodeClosed
 	}
 	return err
 }
@@ -229,6 +230,7 @@ func (n *Node) close() error {
 	if n.shared != nil {
 		failed = errors.Join(failed, n.on(n.office.close))
 	}
+	n.end(errNodeClosed)
 	n.runs.Wait()
 	if n.shared != nil {
 		failed = errors.Join(failed, n.shared.Close())

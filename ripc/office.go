@@ -15,6 +15,7 @@ type office struct {
 	reserved  map[ID]bool       // names that are being claimed
 	groups    map[ID][]*Service // members that are here
 	lines     map[ID]*Line
+	handled   map[call]*handling // calls that handlers work on
 	routes    map[ID]*route
 	peers     map[ID]*peer     // by their node
 	places    map[string]*peer // whose node is not known yet, by their address
@@ -25,8 +26,8 @@ type office struct {
 }
 
 func newOffice(n *Node) *office {
-	return &office{node: n, services: make(map[ID]*Service), reserved: make(map[ID]bool), groups: make(map[ID][]*Service), lines: make(map[ID]*Line), routes: make(map[ID]*route), peers: make(map[ID]*peer),
-		places: make(map[string]*peer)}
+	return &office{node: n, services: make(map[ID]*Service), reserved: make(map[ID]bool), groups: make(map[ID][]*Service), lines: make(map[ID]*Line),
+		handled: make(map[call]*handling), routes: make(map[ID]*route), peers: make(map[ID]*peer), places: make(map[string]*peer)}
 }
 
 // Ready implements link.Handler.
@@ -76,7 +77,11 @@ func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 		s.Release()
 		return
 	}
-	service.take(delivery{slot: s, link: l, at: f.node.loop.Now()})
+	d := delivery{slot: s, link: l, at: f.node.loop.Now()}
+	if m.Head.Type == wire.Call {
+		d.number = m.Head.Number
+	}
+	service.take(d)
 }
 
 // refuse tells the sender of a message that it was not delivered.
@@ -123,6 +128,7 @@ func (f *office) Ended(l *link.Link, why error) {
 		return // it was never used
 	}
 	f.endLines(l, fmt.Errorf("%w: %w", ErrLost, why))
+	f.callersGone(l, why)
 	f.node.log.Debug("a link has ended", "process", p.node, "error", why)
 	p.lost(l)
 }

@@ -86,9 +86,9 @@ func (o *operation) keep(list []*Buffer) (pieces []link.Piece) {
 
 // perform sends an operation, and waits for its end.
 func (n *Node) perform(ctx context.Context, o *operation) error {
-	if err := ctx.Err(); err != nil {
+	if ctx.Err() != nil {
 		o.letGo()
-		return err
+		return ended(ctx)
 	}
 	if o.Head.Type == wire.Call {
 		o.until, _ = ctx.Deadline()
@@ -133,23 +133,31 @@ func (o *operation) giveUp(why error) error {
 		}
 		if o.lastTry != nil {
 			err = fmt.Errorf("%w; the last of %d tries: %s", why, o.tries, o.lastTry.Error()) // not wrapped: the next one might have succeeded
+		} else if o.Head.Type == wire.Call && o.IsPosted() {
+			err = fmt.Errorf("no answer: %w", why)
 		}
-		o.abandon()
+		if o.abandon(why) && o.tries == 0 {
+			err = fmt.Errorf("%w: %w", link.ErrNotSent, err)
+		}
 	})
 	return err
 }
 
-// abandon takes it back from wherever it is.
-func (o *operation) abandon() {
+// abandon takes it back from wherever it is, and reports whether it surely was not sent. A service that is called is told, unless the
+// call has said how long it waits.
+func (o *operation) abandon(why error) (isTakenBack bool) {
 	o.abandoned = true
-	if o.link == nil {
-		return // who has it next drops it
-	}
-	if o.link.Cancel(&o.Outgoing) {
+	switch {
+	case o.link == nil: // who has it next drops it
+	case o.link.Cancel(&o.Outgoing):
 		o.finish(errAbandoned)
-		return
+		return true
+	case !o.until.IsZero() && errors.Is(why, context.DeadlineExceeded):
+		o.link.Abandon(&o.Outgoing)
+	default:
+		o.link.GiveUp(&o.Outgoing)
 	}
-	o.link.Abandon(&o.Outgoing)
+	return false
 }
 
 // Sent implements link.Owner.
@@ -252,7 +260,7 @@ func (o *operation) failed(err error) {
 func (o *operation) forbidden(p *peer) {
 	o.office.node.log.Warn("a record leads to a process that may not have the service", "service", o.name, "process", p.node, "owner", p.owner)
 	o.office.route(o.to).forget()
-	o.finish(fmt.Errorf("%w: service %q was found at a process of %q, whose certificate does not list it", ErrForbidden, o.name, p.owner))
+	o.finish(fmt.Errorf("%w: it was found at a process of %q, whose certificate does not list it", ErrForbidden, p.owner))
 }
 
 // unreached hears that the process could not be reached.

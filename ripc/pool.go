@@ -102,7 +102,7 @@ func (p *pool) take(size int) (*Buffer, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
-		return nil, fmt.Errorf("a buffer: the node is %w", ErrClosed)
+		return nil, fmt.Errorf("a buffer of %d bytes: %w", size, errNodeClosed)
 	}
 	if len(p.spare[class]) == 0 {
 		if err := p.extend(class); err != nil {

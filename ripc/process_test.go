@@ -94,9 +94,13 @@ func TestChild(t *testing.T) {
 	say := func(words ...any) { fmt.Fprintln(os.Stderr, words...) }
 	commands := bufio.NewScanner(os.Stdin)
 	say("started")
-	commands.Scan() // go
+	commands.Scan() // go, or call
 	n, closeAll, err := place(os.Getenv(childPlace)).open()
 	check(t, err)
+	if commands.Text() == "call" { // and is killed
+		_, err := n.Call(context.Background(), Name("kv"), []byte("hello"))
+		say("was told", err)
+	}
 	s, err := takeOver(n)
 	check(t, err)
 	say("serves")

@@ -2,7 +2,6 @@ package ripc
 
 import (
 	"errors"
-	"fmt"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/internal/fifo"
@@ -96,7 +95,7 @@ func (r *route) beginGroup(o *operation) {
 func (r *route) seek() {
 	n := r.office.node
 	if n.cache == nil {
-		r.found(nil, find.ErrNotFound)
+		r.found(nil, errNoResolver)
 		return
 	}
 	if r.seeking {
@@ -117,7 +116,7 @@ func (r *route) found(records []find.Record, err error) {
 	}
 	if err != nil {
 		if errors.Is(err, find.ErrNotFound) {
-			err = fmt.Errorf("%w: %v: %w", ErrNoService, r.to, err)
+			err = &absentError{err}
 		}
 		for _, o := range r.pending.Drain() {
 			r.absent(o, err)

@@ -13,21 +13,25 @@ import (
 )
 
 // Handler takes a message, and answers it if it is a call. The message is released when it returns. An error goes to the caller,
-// as a *FailedError; a call that was not answered then is answered with nothing. Its context is that of Serve, but ends with the
-// caller's patience: see Message.Deadline.
+// as a *FailedError, and so does a panic, which is logged; a call that was not answered then is answered with nothing.
+//
+// Its context is that of Serve, and ends also when nobody needs its work any more: with the caller's patience (see Message.Deadline), when
+// the caller gives up (ErrCallerGaveUp) or is gone (ErrCallerGone), and with the node (ErrClosed). context.Cause says which.
 type Handler func(ctx context.Context, m *Message) error
 
 // Serve hands messages to a handler, so many at a time as it is told, until ctx ends or the service does. It returns when all
 // handlers have, with nil if ctx has ended.
 func (s *Service) Serve(ctx context.Context, parallel int, handle Handler) error {
 	if parallel < 1 || handle == nil {
-		return fmt.Errorf("serve %q: %d handlers at a time, or none at all: %w", s.name, parallel, ErrArgument)
+		return fmt.Errorf("serve %q: %d messages at a time, or the handler is nil: %w", s.name, parallel, ErrArgument)
 	}
+	within, stop := s.node.untilClosed(ctx)
+	defer stop() // after the last handler
 	var all sync.WaitGroup
 	defer all.Wait()
 	free := make(chan struct{}, parallel)
 	for ctx.Err() == nil {
-		m, err := s.Receive(ctx)
+		m, err := s.receiveFor(ctx, newHandling(within))
 		if err != nil && ctx.Err() != nil {
 			break
 		}
@@ -37,25 +41,48 @@ func (s *Service) Serve(ctx context.Context, parallel int, handle Handler) error
 		free <- struct{}{}
 		all.Go(func() {
 			defer func() { <-free }()
-			s.handleOne(ctx, m, handle)
+			s.handleOne(m, handle)
 		})
 	}
 	return nil
 }
 
-// handleOne has one message handled.
-func (s *Service) handleOne(ctx context.Context, m *Message, handle Handler) {
+// receiveFor waits for the next message, which a handler gets.
+func (s *Service) receiveFor(ctx context.Context, h *handling) (*Message, error) {
+	m, err := s.receive(ctx, &receiver{handling: h})
+	if err != nil {
+		_ = s.node.on(func() { s.node.office.endHandling(h) }) // after Close it has ended
+		h.cancel(nil)
+		return nil, err
+	}
+	m.handling = h
+	return m, nil
+}
+
+// errExited is the failure of a handler that has not returned, nor panicked: it has ended its goroutine.
+var errExited = errors.New("the handler has called runtime.Goexit, as FailNow of a test does")
+
+// handleOne has one message handled. What follows is deferred: a handler may end its goroutine, and its caller is told all the same.
+func (s *Service) handleOne(m *Message, handle Handler) {
+	defer m.handling.cancel(nil)
 	defer m.Release()
-	err := guard(ctx, m, handle)
+	err := errExited
+	defer func() { s.conclude(m, err) }()
+	err = guard(m, handle)
+}
+
+// conclude answers a call whose handler has not: with its error, or with nothing. Who waits is told also if it is the end of the
+// handler's context that was in the way.
+func (s *Service) conclude(m *Message, err error) {
 	if err != nil {
 		s.node.log.Warn("a handler has failed", "service", s.name, "error", err)
 	}
 	if !m.IsCall() || m.isAnswered {
 		return
 	}
-	ctx = context.WithoutCancel(ctx) // who waits is told also if it is Serve's end that was in the way
+	ctx := context.WithoutCancel(m.handling.ctx)
 	if err != nil {
-		err = m.Fail(ctx, err.Error())
+		err = m.failWith(ctx, err)
 	} else {
 		err = m.Answer(ctx)
 	}
@@ -65,7 +92,8 @@ func (s *Service) handleOne(ctx context.Context, m *Message, handle Handler) {
 }
 
 // guard makes an error of a handler's panic: one bad message must not end a process that serves others.
-func guard(ctx context.Context, m *Message, handle Handler) (err error) {
+func guard(m *Message, handle Handler) (err error) {
+	ctx := m.handling.ctx
 	if at, ok := m.Deadline(); ok {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithDeadline(ctx, at)
@@ -73,7 +101,7 @@ func guard(ctx context.Context, m *Message, handle Handler) (err error) {
 	}
 	defer func() {
 		if what := recover(); what != nil {
-			m.node.log.Error("a handler has panicked", "panic", what, "stack", string(debug.Stack()))
+			m.node.log.Error("a handler has panicked", "service", m.service.name, "panic", what, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", what)
 		}
 	}()

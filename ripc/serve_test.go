@@ -3,6 +3,8 @@ package ripc
 import (
 	"context"
 	"errors"
+	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -306,5 +308,49 @@ func TestAHandlerHasItsCallersDeadline(t *testing.T) {
 		t.Error("the handler has not heard of it")
 	}
 	cancel()
+	done.Wait()
+}
+
+// Whatever becomes of a handler, its caller hears of it, and the next one is served.
+func TestACallerHearsOfAHandlerThatDoesNotReturn(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "service")
+	check(t, err)
+	var done sync.WaitGroup
+	done.Go(func() {
+		_ = s.Serve(context.Background(), 1, func(context.Context, *Message) error {
+			runtime.Goexit()
+			return nil
+		})
+	})
+	for range 2 {
+		if _, err := a.Call(patient(t), s.ID()); !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), "Goexit") {
+			t.Errorf("the caller hears %v", err)
+		}
+	}
+	check(t, s.Close())
+	done.Wait()
+}
+
+// That the time is over is one error, whoever notices it first: the caller, or the handler.
+func TestATimeThatIsOverAtTheServiceIsAnErrorOfTheContexts(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "service")
+	check(t, err)
+	failure := fmt.Errorf("read: %w", context.DeadlineExceeded)
+	var done sync.WaitGroup
+	done.Go(func() { _ = s.Serve(context.Background(), 1, func(context.Context, *Message) error { return failure }) })
+	_, err = a.Call(patient(t), s.ID())
+	var failed *FailedError
+	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failed) || failed.Text != failure.Error() {
+		t.Errorf("the caller hears %v", err)
+	}
+	failure = fmt.Errorf("read: %w", context.Canceled) // it was not the caller who has done that
+	if _, err = a.Call(patient(t), s.ID()); !errors.Is(err, ErrFailed) || errors.Is(err, context.Canceled) {
+		t.Errorf("the caller hears %v", err)
+	}
+	check(t, s.Close())
 	done.Wait()
 }

@@ -39,11 +39,14 @@ type Service struct {
 
 // delivery is a message that has arrived.
 type delivery struct {
-	slot *link.Slot
-	link *link.Link
-	at   clock.Time // when it came: what it lends has a time of its own, whenever it is received
-	left *int       // how many have not released it; nil: it is for one alone
+	slot   *link.Slot
+	link   *link.Link
+	number uint64     // of a call; 0: it is none
+	at     clock.Time // when it came: what it lends has a time of its own, whenever it is received
+	left   *int       // how many have not released it; nil: it is for one alone
 }
+
+func (d *delivery) call() call { return call{d.link, d.number} }
 
 // release gives it back, if nobody else has it.
 func (d *delivery) release() {
@@ -57,9 +60,10 @@ func (d *delivery) release() {
 
 // receiver is somebody who waits for a message.
 type receiver struct {
-	got  delivery
-	err  error
-	done loop.Event
+	handling *handling // of what it gets; nil: it is no handler's
+	got      delivery
+	err      error
+	done     loop.Event
 }
 
 // Register makes a service known under a name, of 1 to 255 bytes of printable text. If another process has it, that is
@@ -88,6 +92,9 @@ func (n *Node) register(ctx context.Context, s *Service) (*Service, error) {
 	defer func() { _ = n.on(func() { delete(n.office.reserved, s.id) }) }() // after Close nobody asks
 	if n.config.Resolver != nil {
 		claim, err := n.config.Resolver.Claim(ctx, find.Record{Service: s.id, Name: s.name, Node: n.id, At: n.at})
+		if taken := (*find.TakenError)(nil); errors.As(err, &taken) { // it names the service itself
+			return nil, err
+		}
 		if err != nil {
 			return nil, fmt.Errorf("register %q: %w", s.name, err)
 		}
@@ -115,7 +122,10 @@ func (n *Node) reserve(s *Service) (err error) {
 			f.reserved[s.id] = true
 		}
 	})
-	return orElse(failed, err)
+	if failed != nil {
+		return fmt.Errorf("register %q: %w", s.name, failed)
+	}
+	return err
 }
 
 func (f *office) add(s *Service) error {
@@ -164,6 +174,8 @@ func (s *Service) Close() error {
 	return failed
 }
 
+func (s *Service) hasEnded(why error) error { return fmt.Errorf("%s has ended: %w", title(s.id), why) }
+
 // end lets nobody wait for it any more. It belongs to the loop.
 func (s *Service) end(why error) {
 	f := s.node.office
@@ -173,7 +185,7 @@ func (s *Service) end(why error) {
 	s.why = why
 	f.remove(s)
 	for _, r := range s.receivers.Drain() {
-		r.err = fmt.Errorf("service %q has ended: %w", s.name, why)
+		r.err = s.hasEnded(why)
 		r.done.Set()
 	}
 	for _, d := range s.arrived.Drain() {
@@ -233,9 +245,9 @@ func (s *Service) secure(ctx context.Context, d delivery) error {
 		case errors.Is(err, find.ErrWithdrawn): // by this process itself, which still handles what it has taken in
 			return nil
 		case err != nil:
-			err = fmt.Errorf("service %q has ended: %w", s.name, err)
+			err = s.hasEnded(err)
 		case s.node.ctx.Err() != nil:
-			err = fmt.Errorf("the node is %w", ErrClosed)
+			err = errNodeClosed
 		default:
 			err = pause.For(ctx, sureEvery)
 		}
@@ -265,14 +277,22 @@ func (s *Service) take(d delivery) {
 		s.arrived.Push(d)
 		return
 	}
-	r := s.receivers.Pop()
+	s.hand(s.receivers.Pop(), d)
+}
+
+// hand gives a message to one who waits. A call is noted as handled before its caller can give it up.
+func (s *Service) hand(r *receiver, d delivery) {
 	r.got = d
+	if r.handling != nil && d.number != 0 {
+		s.node.office.beginHandling(r.handling, d.call())
+	}
 	r.done.Set()
 }
 
 // Receive waits for the next message. It must be released.
-func (s *Service) Receive(ctx context.Context) (*Message, error) {
-	r := &receiver{}
+func (s *Service) Receive(ctx context.Context) (*Message, error) { return s.receive(ctx, &receiver{}) }
+
+func (s *Service) receive(ctx context.Context, r *receiver) (*Message, error) {
 	if err := s.node.on(func() { s.await(r) }); err != nil {
 		return nil, err
 	}
@@ -294,13 +314,12 @@ func (s *Service) Receive(ctx context.Context) (*Message, error) {
 func (s *Service) await(r *receiver) {
 	switch {
 	case s.why != nil:
-		r.err = fmt.Errorf("service %q has ended: %w", s.name, s.why)
+		r.err = s.hasEnded(s.why)
 		r.done.Set()
 	case s.arrived.Empty():
 		s.receivers.Push(r)
 	default:
-		r.got = s.arrived.Pop()
-		r.done.Set()
+		s.hand(r, s.arrived.Pop())
 	}
 }
 
@@ -366,30 +385,45 @@ func (n *Node) Post(ctx context.Context, r Request) error { return n.send(ctx, n
 func (n *Node) Do(ctx context.Context, r Request) (*Message, error) { return n.call(ctx, nil, &r) }
 
 func (n *Node) send(ctx context.Context, from *Service, r *Request) error {
-	if r.To.Kind() == wire.Group && len(r.Lend) > 0 {
-		return fmt.Errorf("lend to a group: only short messages go to groups: %w", ErrArgument)
+	err := n.check(r)
+	switch {
+	case err != nil:
+	case r.To.Kind() == wire.Group && len(r.Lend) > 0:
+		err = fmt.Errorf("only short messages go to groups, without Request.Lend: %w", ErrArgument)
+	case len(r.Return) > 0:
+		err = fmt.Errorf("Request.Return is for calls: nobody answers this: %w", ErrArgument)
+	default:
+		err = n.perform(ctx, n.newOperation(wire.Send, from, r))
 	}
-	if len(r.Return) > 0 {
-		return fmt.Errorf("send: only a call is answered, and can have returns: %w", ErrArgument)
+	if err != nil {
+		return about("send to", r.To, err)
 	}
-	return n.perform(ctx, n.newOperation(wire.Send, from, r))
+	return nil
 }
 
 func (n *Node) call(ctx context.Context, from *Service, r *Request) (*Message, error) {
-	if r.To.Kind() == wire.Group {
-		return nil, fmt.Errorf("call a group: only short messages go to groups: %w", ErrArgument)
-	}
-	o := n.newOperation(wire.Call, from, r)
-	if err := n.perform(ctx, o); err != nil {
-		return nil, err
-	}
-	m, err := n.newMessage(from, delivery{slot: o.slot, link: o.link, at: clock.Real.Now()})
+	m, err := n.callFor(ctx, from, r)
 	if err != nil {
-		return nil, err
+		return nil, about("call", r.To, err)
 	}
 	if err := failure(m.wire); err != nil {
 		m.Release()
 		return nil, err
 	}
 	return m, nil
+}
+
+// callFor returns the answer to a call, whatever that says.
+func (n *Node) callFor(ctx context.Context, from *Service, r *Request) (*Message, error) {
+	if err := n.check(r); err != nil {
+		return nil, err
+	}
+	if r.To.Kind() == wire.Group {
+		return nil, fmt.Errorf("a group is sent to, and not called: %w", ErrArgument)
+	}
+	o := n.newOperation(wire.Call, from, r)
+	if err := n.perform(ctx, o); err != nil {
+		return nil, err
+	}
+	return n.newMessage(from, delivery{slot: o.slot, link: o.link, at: clock.Real.Now()})
 }

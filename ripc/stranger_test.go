@@ -3,11 +3,9 @@
 package ripc
 
 import (
-	"log/slog"
 	"os"
 	"runtime"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 
@@ -53,23 +51,3 @@ func unlinkedNow(t *testing.T, n *Node) (is bool) {
 	check(t, n.on(func() { is = unlinked(n)() }))
 	return is
 }
-
-// lockedText is a log that can be read while it is written.
-type lockedText struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (l *lockedText) Write(b []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(b)
-}
-
-func (l *lockedText) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
-}
-
-func (l *lockedText) logger() *slog.Logger { return slog.New(slog.NewTextHandler(l, nil)) }

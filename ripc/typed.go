@@ -43,10 +43,13 @@ type Function[Q, A any] struct {
 
 // Call calls it. Values are sent short or long, by their size.
 func (f Function[Q, A]) Call(ctx context.Context, q Q) (a A, err error) {
+	if f.From == nil {
+		return a, fmt.Errorf("call: Function.From is nil; it is the node, or a service of it: %w", ErrArgument)
+	}
 	codec := orJSON(f.Codec)
 	text, err := codec.Append(nil, q)
 	if err != nil {
-		return a, fmt.Errorf("call %v: encode %T: %w", f.To, q, err)
+		return a, about("call", f.To, fmt.Errorf("encode %T: %w", q, err))
 	}
 	r := Request{To: f.To, Idempotent: f.Idempotent}
 	release, err := load(f.From, text, &r.Items, &r.Lend)
@@ -64,13 +67,16 @@ func (f Function[Q, A]) Call(ctx context.Context, q Q) (a A, err error) {
 	}
 	defer release()
 	if err := codec.Decode(text, &a); err != nil {
-		return a, fmt.Errorf("call %v: decode %T: %w", f.To, a, err)
+		return a, about("call", f.To, fmt.Errorf("decode %T: %w", a, err))
 	}
 	return a, nil
 }
 
-// HandlerOf makes a Handler of a Go function. A nil codec is JSON.
+// HandlerOf makes a Handler of a Go function. A nil codec is JSON. Of no function it makes none, which Serve refuses.
 func HandlerOf[Q, A any](codec Codec, f func(ctx context.Context, q Q) (A, error)) Handler {
+	if f == nil {
+		return nil
+	}
 	codec = orJSON(codec)
 	return func(ctx context.Context, m *Message) error {
 		text, release, err := m.whole(ctx)
@@ -133,7 +139,7 @@ func load(from Caller, text []byte, items *[][]byte, lend *[]*Buffer) (release f
 // whole is what load has put into a message. It is valid until release, and Release.
 func (m *Message) whole(ctx context.Context) (text []byte, release func(), err error) {
 	if parts := m.wire.Items.Len() + m.wire.Loans.Len(); parts > 1 {
-		return nil, nil, fmt.Errorf("a value in %d parts, items and loans; functions have one: %w", parts, ErrArgument)
+		return nil, nil, fmt.Errorf("a value in %d parts, items and loans; a Function has one: %w", parts, ErrArgument)
 	}
 	if m.wire.Loans.Len() == 0 {
 		return m.Bytes(), func() {}, nil

@@ -209,6 +209,9 @@ func (s *hubSide) Ready(*link.Link) { s.isReady = true }
 // Undelivered implements link.Handler.
 func (s *hubSide) Undelivered(_ *link.Link, _ wire.ID, why error) { s.failed = why }
 
+// GivenUp implements link.Handler: nobody gives up.
+func (s *hubSide) GivenUp(*link.Link, wire.ID, uint64) {}
+
 // Leaving implements link.Handler.
 func (s *hubSide) Leaving(*link.Link) {}
 

@@ -21,6 +21,7 @@ type callOptions struct {
 	place   place
 	data    string
 	timeout time.Duration
+	isSaid  bool // the timeout
 	asJSON  bool
 }
 
@@ -35,7 +36,8 @@ one short message if it fits, and otherwise stays here until the service has
 read it. It is sent once: if the service ends meanwhile, that is an error.
 
 --timeout is for all of it until the answer is here: to reach the directory, to
-read standard input to its end, to find the service and to wait for it.
+read standard input to its end, to find the service and to wait for it. If it is
+not given, standard input may take as long as it likes.
 
 Exit status 1 if there is no such service, it fails, or the time is up.`,
 		Example: `  weft serve-echo greeter &
@@ -43,6 +45,7 @@ Exit status 1 if there is no such service, it fails, or the time is up.`,
   weft call greeter --data - < picture.png > copy.png`,
 		Args: takesOneName,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			o.isSaid = cmd.Flags().Changed("timeout")
 			return o.run(cmd.Context(), args[0], cmd.InOrStdin(), cmd.OutOrStdout())
 		},
 	}
@@ -77,37 +80,49 @@ func (o *callOptions) run(ctx context.Context, name string, in io.Reader, out io
 	if o.timeout <= 0 {
 		return usageError{fmt.Errorf("--timeout %v: it must be positive", o.timeout)}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("the time is up after %v (--timeout)", o.timeout))
+	limited, cancel := o.limit(ctx)
 	defer cancel()
-	m, err := o.place.open(ctx)
+	m, err := o.place.open(limited)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.Close()) }()
-	data, err := o.read(ctx, m.Node, in)
+	if !o.isSaid {
+		limited = ctx // somebody may be typing
+	}
+	data, err := o.read(limited, m.Node, in)
 	if err != nil {
 		return err
 	}
 	defer data.release()
+	if !o.isSaid {
+		limited, cancel = o.limit(ctx)
+		defer cancel()
+	}
 	began := time.Now()
-	answer, err := data.call(ctx, m.Node, name)
+	answer, err := data.call(limited, m.Node, name)
 	if err != nil {
-		return noService(name, noAnswer(ctx, err))
+		return noService(name, noAnswer(limited, name, err))
 	}
 	defer answer.release()
 	r := callReport{Service: name, Sent: data.size, Long: data.buffer != nil, Seconds: time.Since(began).Seconds(), Answer: answer.bytes()}
 	return r.print(out, o.asJSON)
 }
 
+// limit is a context that ends when the time is up, and says so.
+func (o *callOptions) limit(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("the time is up after %v (--timeout)", o.timeout))
+}
+
 // noAnswer is the error of a call. If that is the end of its context, only why that has ended is said of it, and what is known of the tries
 // before.
-func noAnswer(ctx context.Context, err error) error {
+func noAnswer(ctx context.Context, name string, err error) error {
 	cause := context.Cause(ctx)
 	if cause == nil || !errors.Is(err, cause) {
 		return err
 	}
 	_, tries, _ := strings.Cut(err.Error(), cause.Error())
-	return fmt.Errorf("no answer: %w%s", cause, tries)
+	return fmt.Errorf("no answer from service %q: %w%s", name, cause, tries)
 }
 
 // checkName says what is wrong with the name of a service.

@@ -63,5 +63,5 @@ func noService(name string, err error) error {
 	if errors.Is(err, find.ErrNotFound) {
 		return fmt.Errorf("no such service: %q; 'weft services' with the same flags lists those that are there", name)
 	}
-	return fmt.Errorf("service %q: %w", name, err)
+	return err
 }

@@ -24,7 +24,7 @@ type Config struct {
 	Listen    string        // host and port where processes of other hosts reach this one; empty: nobody else does
 	Keys      *keys.Keyring // who this process is, and whom it talks to
 	Plain     bool          // talk to anybody who reaches Listen, without Keys
-	Log       *slog.Logger  // nil: nothing is logged
+	Log       *slog.Logger  // nil: only what nobody should miss is logged, a handler's panic for one, by slog.Default()
 }
 
 // Node is a node with what it stands on.

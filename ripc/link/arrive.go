@@ -74,6 +74,9 @@ func (l *Link) take(s *Slot) (kept bool) {
 	case m.Head.Type == wire.Word:
 		l.takeWord(m)
 		return false
+	case m.Head.Type == wire.GiveUp:
+		l.takeGiveUp(m)
+		return false
 	}
 	return l.takeMessage(m, s)
 }

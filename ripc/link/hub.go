@@ -32,6 +32,8 @@ type Handler interface {
 	Arrived(l *Link, m *wire.Message, s *Slot)
 	// Undelivered: a Send, which nobody waits for any more, was refused (a *RefusedError), or nobody knows (ErrLost).
 	Undelivered(l *Link, to wire.ID, why error)
+	// GivenUp: the peer waits no more for the answer to its call of a number, to a service. It may have been answered, or never made.
+	GivenUp(l *Link, to wire.ID, number uint64)
 	// Leaving: the peer sends nothing new, and takes nothing new: it is about to end.
 	Leaving(l *Link)
 	// Ended: the link is gone. Everybody else has been told.

@@ -75,7 +75,7 @@ func (l *Link) takeFarewell() {
 // pumpFarewell says farewell, if that is due, and ends the link when both ends have and nothing is left.
 func (l *Link) pumpFarewell() {
 	if l.leaves && !l.saidFarewell && l.flight.Empty() {
-		l.saidFarewell = l.sendWord(wire.Moved)
+		l.saidFarewell = l.sendWord(wire.Head{Type: wire.Word, Code: wire.Moved})
 	}
 	if l.state == ready && l.saidFarewell && l.peerLeaves && l.IsIdle() {
 		l.end(errLeft)

@@ -53,6 +53,7 @@ type Link struct {
 
 	// Messages are counted, and do not look at the clock, which would take as long as they do. Who wants to know compares.
 	arrivals   uint64     // messages that have come, words included
+	givenUp    uint64     // of those, that gave up a call
 	posts      uint64     // messages that have gone, words included
 	wordPosts  uint64     // posts, when the timer for a word was set
 	watchPosts uint64     // posts, when the timer to watch the peer was set

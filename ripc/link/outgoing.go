@@ -116,7 +116,7 @@ func (o *Outgoing) check(limit int) error {
 		}
 	}
 	if n := o.size(); n > limit {
-		return fmt.Errorf("%d bytes with head and lists, at most %d; send it long: %w", n, limit, ErrTooLarge)
+		return fmt.Errorf("%w: %d bytes with head and lists, of at most %d; lend it instead, by Request.Lend or Reply.Lend", ErrTooLarge, n, limit)
 	}
 	return nil
 }

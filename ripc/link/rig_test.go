@@ -111,6 +111,7 @@ type process struct {
 	leaving     int
 	arrived     []*arrival
 	undelivered []error
+	givenUp     []uint64 // numbers of calls
 	ended       []error
 	on          func(a *arrival) // what to do with what arrives; nil: keep it
 }
@@ -140,6 +141,9 @@ func (p *process) Arrived(l *Link, m *wire.Message, s *Slot) {
 }
 func (p *process) Undelivered(_ *Link, _ wire.ID, why error) {
 	p.undelivered = append(p.undelivered, why)
+}
+func (p *process) GivenUp(_ *Link, _ wire.ID, number uint64) {
+	p.givenUp = append(p.givenUp, number)
 }
 func (p *process) Ended(_ *Link, why error) { p.ended = append(p.ended, why) }
 

@@ -8,7 +8,7 @@ import (
 
 // sendWord tells the peer what it has not been told, in a message of its own, and reports whether it has. If there is no room, what
 // is under way will end, and pump comes here again.
-func (l *Link) sendWord(code wire.Code) bool {
+func (l *Link) sendWord(head wire.Head) bool {
 	if l.pair.Room() == 0 {
 		return false
 	}
@@ -17,7 +17,7 @@ func (l *Link) sendWord(code wire.Code) bool {
 		return false
 	}
 	m := &l.hub.draft
-	m.Begin(&wire.Head{Type: wire.Word, Code: code})
+	m.Begin(&head)
 	if l.left() == 0 {
 		l.widen()
 	}
@@ -35,7 +35,7 @@ func (l *Link) sendWord(code wire.Code) bool {
 
 // pumpWord tells the peer at once what it should not wait for, or when there is room.
 func (l *Link) pumpWord() {
-	if l.state == ready && l.mustTell() && !l.sendWord(wire.NoCode) {
+	if l.state == ready && l.mustTell() && !l.sendWord(wire.Head{Type: wire.Word}) {
 		l.pending = true
 	}
 }
@@ -69,6 +69,6 @@ func (l *Link) stepWord() {
 		l.wordIn()
 		return
 	}
-	l.sendWord(wire.NoCode)
+	l.sendWord(wire.Head{Type: wire.Word})
 	l.owe() // there may be more releases than fit
 }

@@ -13,7 +13,7 @@ import (
 //	72 taken (4) · 76 patience (4)
 const (
 	magic   = 0x5716
-	version = 2
+	version = 3
 
 	atVersion  = 2
 	atType     = 3
@@ -242,6 +242,8 @@ func (m *Message) check() error {
 		return malformed("a word that is more than one")
 	case h.Type == Present && (h.From.Kind() == Nobody || h.To != ID{} || m.Items.n != 1 || lends || m.Fills.n > 0):
 		return malformed("a presentation of %v to %v, with %d items", h.From, h.To, m.Items.n)
+	case h.Type == GiveUp && (h.From != ID{} || !h.To.isOne() || h.Number == 0 || m.Items.n > 0 || lends || m.Fills.n > 0):
+		return malformed("giving up call %d to %v is more than that, or less", h.Number, h.To)
 	case h.Type < Word && (h.From == ID{} || h.To == ID{}):
 		return malformed("a %v to nobody, or from nobody", h.Type)
 	case h.Type == Refusal && (lends || m.Fills.n > 0):

@@ -60,8 +60,14 @@ func present() *Message {
 	return m
 }
 
+func giveUp() *Message {
+	m := &Message{Head: Head{Type: GiveUp, To: NameID("kv/3"), Number: 1 << 60, Credit: 99}}
+	m.Releases.Add(12)
+	return m
+}
+
 func TestTakeIsTheOppositeOfPut(t *testing.T) {
-	for _, m := range []*Message{full(), answer(), word(), plain(), present()} {
+	for _, m := range []*Message{full(), answer(), word(), plain(), present(), giveUp()} {
 		b := m.Append(nil)
 		var got Message
 		if err := got.Take(b); err != nil {
@@ -91,9 +97,9 @@ func TestTakeRefuses(t *testing.T) {
 		{"nothing", nil, "0 bytes"},
 		{"half a head", full().Append(nil)[:HeadSize-1], "79 bytes"},
 		{"another magic", set(full(), 0, 9), "begins with"},
-		{"another version", set(full(), atVersion, 3), "version 3"},
+		{"another version", set(full(), atVersion, 4), "version 4"},
 		{"no type", set(full(), atType, 0), "type 0"},
-		{"an unknown type", set(full(), atType, 7), "type 7"},
+		{"an unknown type", set(full(), atType, 8), "type 8"},
 		{"a code in a call", set(full(), atCode+1, 1), "code 1"},
 		{"an unknown code", set(answer(), atCode+1, 99), "code 99"},
 		{"a refusal without code", set(answer(), atType, byte(Refusal)), "code 0"},
@@ -116,6 +122,11 @@ func TestTakeRefuses(t *testing.T) {
 		{"a word to somebody", set(word(), atTo, byte(Named)), "a word"},
 		{"a presentation under another name", set(present(), HeadSize+itemSize, 'x'), "whose name"},
 		{"a presentation of a group", set(present(), atFrom, byte(Group)), "from group"},
+		{"giving up the call of somebody", set(giveUp(), atFrom, byte(Named)), "giving up"},
+		{"giving up no call", set(giveUp(), atNumber, 0), "giving up call 0"},
+		{"giving up a call to a group", set(giveUp(), atTo, byte(Group)), "giving up"},
+		{"giving up a call with items", set(plain(), atType, byte(GiveUp)), "giving up"},
+		{"giving up with a code", set(giveUp(), atCode+1, byte(TimedOut)), "code 7"},
 		{"one byte more", append(full().Append(nil), 0), "bytes, but"},
 	} {
 		var m Message
@@ -181,7 +192,7 @@ func TestListsEnd(t *testing.T) {
 
 // Whatever comes in, it is refused, or it is exactly what Put would have made.
 func FuzzTake(f *testing.F) {
-	for _, m := range []*Message{full(), answer(), word(), plain(), present()} {
+	for _, m := range []*Message{full(), answer(), word(), plain(), present(), giveUp()} {
 		f.Add(m.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

@@ -13,11 +13,12 @@ const (
 	Refusal                 // to a Send or a Call: it was not delivered, and Code says why
 	Word                    // between two ends of a link: credits and releases, and nothing for a service
 	Present                 // between two ends of a link: the sender of messages to come, and its name, or the proof that it was drawn by who sends
+	GiveUp                  // between two ends of a link: nobody waits any more for the answer to the Call of this number
 
-	lastType = Present
+	lastType = GiveUp
 )
 
-var typeNames = [...]string{"Type(0)", "Send", "Call", "Answer", "Refusal", "Word", "Present"}
+var typeNames = [...]string{"Type(0)", "Send", "Call", "Answer", "Refusal", "Word", "Present", "GiveUp"}
 
 func (t Type) String() string {
 	if t > lastType {
@@ -29,7 +30,7 @@ func (t Type) String() string {
 // Code says why a message was refused, or an answer is none.
 type Code uint16
 
-// Why a message was refused.
+// Why a message was refused, or an answer is none.
 const (
 	NoCode    Code = iota
 	NotHere        // no such service in this process, or not in that epoch: look it up again
@@ -38,10 +39,11 @@ const (
 	Failed         // its handler failed; the answer's item says how
 	Forbidden      // it does not take messages from this sender
 	TooLarge       // what the message lends is more than it takes
-	lastCode  = TooLarge
+	TimedOut       // its handler failed because its time was over; the answer's item says how
+	lastCode  = TimedOut
 )
 
-var codeNames = [...]string{"no code", "not here", "moved", "busy", "failed", "forbidden", "too large"}
+var codeNames = [...]string{"no code", "not here", "moved", "busy", "failed", "forbidden", "too large", "timed out"}
 
 func (c Code) String() string {
 	if c > lastCode {
@@ -70,9 +72,9 @@ type Head struct {
 	Type   Type
 	Code   Code   // of a Refusal, or of an Answer that failed; a Word has Moved if it is a farewell
 	From   ID     // whom an answer would go to
-	To     ID     // the service, or whom the answer goes to
+	To     ID     // the service, or whom the answer goes to; of a GiveUp: the service that was called
 	Epoch  uint64 // which incarnation of To is meant; 0: any
-	Number uint64 // which message this is among those of its sender; of an Answer or a Refusal: which it answers
+	Number uint64 // which message this is among those of its sender; of an Answer, a Refusal or a GiveUp: which it is about
 	Credit uint32 // how many messages the sender of this one has let its peer send since the link was made, modulo 2³²
 	Taken  uint32 // how many of its peer's messages the sender of this one has handed to services, or refused, modulo 2³²
 	Expiry uint32 // milliseconds for which the loans and returns of the message stay; 0: none are there

@@ -1,0 +1,63 @@
+package ripc
+
+import (
+	"fmt"
+
+	"github.com/weft-fabric/weft/ripc/wire"
+)
+
+// check finds what is wrong with a request before anything is done.
+func (n *Node) check(r *Request) error {
+	if kind := r.To.Kind(); kind == wire.Nobody || kind > wire.Group {
+		return fmt.Errorf("Request.To is the ID of no service; ripc.Name makes one of a name: %w", ErrArgument)
+	}
+	if r.Expiry < 0 {
+		return fmt.Errorf("Request.Expiry is %v: %w", r.Expiry, ErrArgument)
+	}
+	if err := n.checkBuffers("Request.Lend", r.Lend); err != nil {
+		return err
+	}
+	return n.checkBuffers("Request.Return", r.Return)
+}
+
+// check finds what is wrong with the answer to a call.
+func (m *Message) check(r *Reply) error {
+	if r.Expiry < 0 {
+		return fmt.Errorf("Reply.Expiry is %v: %w", r.Expiry, ErrArgument)
+	}
+	if len(r.Fill) > 0 {
+		if err := m.checkFill(r.Fill); err != nil {
+			return err
+		}
+	}
+	return m.node.checkBuffers("Reply.Lend", r.Lend)
+}
+
+func (m *Message) checkFill(fill map[int]*Buffer) error {
+	for place, b := range fill {
+		if returns := m.wire.Returns.Len(); place < 0 || place >= returns {
+			return fmt.Errorf("Reply.Fill has return %d, and the call has %d, beginning with 0: %w", place, returns, ErrArgument)
+		}
+		if !m.node.owns(b) {
+			return noBuffer("Reply.Fill", place)
+		}
+	}
+	return nil
+}
+
+// checkBuffers finds one that is none, in a list of that name.
+func (n *Node) checkBuffers(name string, list []*Buffer) error {
+	for i, b := range list {
+		if !n.owns(b) {
+			return noBuffer(name, i)
+		}
+	}
+	return nil
+}
+
+// owns reports whether a buffer is the node's: no other memory can be lent.
+func (n *Node) owns(b *Buffer) bool { return b != nil && b.pool == n.pool }
+
+func noBuffer(name string, i int) error {
+	return fmt.Errorf("%s[%d] is nil, or a buffer of another node: %w", name, i, ErrArgument)
+}

@@ -1,0 +1,88 @@
+package ripc
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+
+	"github.com/weft-fabric/weft/ripc/wire"
+)
+
+// What is missing, or belongs elsewhere, is an error that says so, and no panic.
+func TestWhatIsMissingIsAnErrorOfTheArguments(t *testing.T) {
+	n, other := newNode(t, nil, Config{}), newNode(t, nil, Config{})
+	s, err := n.Register(patient(t), "service")
+	check(t, err)
+	ctx := patient(t)
+	to, foreign := s.ID(), []*Buffer{filled(t, other, 10, "x")}
+	do := func(r Request) error {
+		_, err := n.Do(ctx, r)
+		return err
+	}
+	for name, err := range map[string]error{
+		"a request to nobody":             do(Request{}),
+		"a send to nobody":                n.Send(ctx, ID{}),
+		"an ID of no kind":                do(Request{To: ID{9}}),
+		"nothing to lend":                 do(Request{To: to, Lend: []*Buffer{nil}}),
+		"nothing to lend for the answer":  do(Request{To: to, Return: []*Buffer{nil}}),
+		"a send that lends nothing":       s.Post(ctx, Request{To: to, Lend: []*Buffer{nil}}),
+		"a buffer of another node":        do(Request{To: to, Lend: foreign}),
+		"less than no time":               do(Request{To: to, Expiry: -1}),
+		"a function without a node":       second(Function[int, int]{To: to}.Call(ctx, 1)),
+		"a function without a service":    second(Function[int, int]{From: n}.Call(ctx, 1)),
+		"a handler of no function":        s.Serve(ctx, 1, HandlerOf[int, int](nil, nil)),
+		"a line that nobody uses":         n.NewLine(nil).Open(to),
+		"a line that is accepted of none": n.NewLine(silent{}).Accept(nil),
+		"a line that is refused to none":  n.NewLine(silent{}).Refuse(nil, ""),
+	} {
+		if !errors.Is(err, ErrArgument) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	check(t, s.Close())
+}
+
+func second[A any](_ A, err error) error { return err }
+
+// silent uses a line for nothing.
+type silent struct{}
+
+func (silent) Ready()                {}
+func (silent) Arrived(*wire.Message) {}
+func (silent) Ended(error)           {}
+
+// A reply that cannot be is an error, and the call can still be answered.
+func TestWhatIsWrongWithAReplyIsAnErrorOfTheArguments(t *testing.T) {
+	n := newNode(t, nil, Config{})
+	s, err := n.Register(patient(t), "service")
+	check(t, err)
+	own := filled(t, n, 10, "x")
+	var done sync.WaitGroup
+	done.Go(func() {
+		m, err := s.Receive(patient(t))
+		check(t, err)
+		defer m.Release()
+		for name, r := range map[string]Reply{
+			"nothing to fill with":   {Fill: map[int]*Buffer{0: nil}},
+			"a return that is none":  {Fill: map[int]*Buffer{1: own}},
+			"a return before all":    {Fill: map[int]*Buffer{-1: own}},
+			"nothing to lend":        {Lend: []*Buffer{nil}},
+			"less than no time":      {Expiry: -1},
+			"too much for a message": {Items: make([][]byte, wire.MaxList+1)},
+		} {
+			if err := m.AnswerWith(patient(t), r); !errors.Is(err, ErrArgument) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if err := m.PullInto(patient(t), nil); !errors.Is(err, ErrArgument) {
+			t.Errorf("pulled into nothing: %v", err)
+		}
+		check(t, m.Answer(context.Background()))
+	})
+	m, err := n.Do(patient(t), Request{To: s.ID(), Lend: []*Buffer{own}, Return: []*Buffer{own}})
+	check(t, err)
+	m.Release()
+	done.Wait()
+	check(t, s.Close())
+}

@@ -1,0 +1,90 @@
+package ripc
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-fabric/weft/ripc/link"
+)
+
+// handling is a call that a handler works on, and the context that ends when nobody waits for the answer any more. A message that is
+// no call has one too, which ends with Serve's alone.
+type handling struct {
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	call   call // belongs to the loop; zero: it is not under way
+}
+
+// call is a call that was made to this process, by the number that its caller has given it.
+type call struct {
+	link   *link.Link
+	number uint64
+}
+
+func newHandling(ctx context.Context) *handling {
+	ctx, cancel := context.WithCancelCause(ctx)
+	return &handling{ctx: ctx, cancel: cancel}
+}
+
+// untilClosed is a context that ends with another one, and with the node: when its links have ended. Else callers would hear of it as a
+// failure of the service, and not look for it elsewhere.
+func (n *Node) untilClosed(ctx context.Context) (until context.Context, stop func()) {
+	until, cancel := context.WithCancelCause(ctx)
+	forget := context.AfterFunc(n.over, func() { cancel(errNodeClosed) })
+	return until, func() {
+		forget()
+		cancel(nil)
+	}
+}
+
+// beginHandling notes a call that a handler is given. Its link is kept watched: it may wait for nothing else of the caller's.
+func (f *office) beginHandling(h *handling, c call) {
+	h.call = c
+	f.handled[c] = h
+	c.link.Keep(1)
+	if c.link.HasEnded() { // while it lay in the queue
+		h.cancel(ErrCallerGone)
+	}
+}
+
+// endHandling forgets a call, if it was noted. A peer that gives two calls one number has the second of them in the table.
+func (f *office) endHandling(h *handling) {
+	ended := h.call
+	if ended.link == nil {
+		return
+	}
+	h.call = call{}
+	if f.handled[ended] == h {
+		delete(f.handled, ended)
+	}
+	ended.link.Keep(-1) // last: it may be what the link has waited for to end
+}
+
+// callersGone ends the contexts of handlers whose callers were at the other end of a link.
+func (f *office) callersGone(over *link.Link, why error) {
+	cause := fmt.Errorf("%w: %w", ErrCallerGone, why)
+	if f.isClosed {
+		cause = errNodeClosed
+	}
+	for c, h := range f.handled {
+		if c.link == over {
+			h.cancel(cause)
+		}
+	}
+}
+
+// GivenUp implements link.Handler: a call that is being handled is told so, and one that nobody has received yet is received by nobody.
+func (f *office) GivenUp(l *link.Link, to ID, number uint64) {
+	given := call{l, number}
+	if h := f.handled[given]; h != nil {
+		h.cancel(ErrCallerGaveUp)
+		return
+	}
+	var d delivery
+	if s := f.services[to]; s != nil && s.arrived.Remove(func(other delivery) bool {
+		d = other
+		return other.call() == given
+	}) {
+		f.turnAway(d)
+	}
+}
