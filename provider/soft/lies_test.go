@@ -191,3 +191,21 @@ func TestArrivalsOfAnotherConnection(t *testing.T) {
 		t.Errorf("the queue pairs are %v and %v", ours, theirs)
 	}
 }
+
+// TestClaimsInTheNameOfNobody: a neighbour claims shared receives for queue pairs that are not there. They are lost to all as long as it
+// is connected, and no longer.
+func TestClaimsInTheNameOfNobody(t *testing.T) {
+	c := newMixed(t)
+	for i, name := range []uint64{4711, vacated} {
+		claim := &c.pool.slots[c.pool.line[i]].claim
+		claim.Store(claim.Load() | name)
+	}
+	ok(t, c.liar.Close())
+	for tag := range driver.Tag(2) {
+		c.hub.expect(tag, driver.OpReceive, driver.Flushed)
+	}
+	receive(t, c.receives, driver.Receive{Tag: 3, Span: span(c.memory, 0, 8)})
+	c.send(t, 8)
+	c.expect(t, 3, 8)
+	c.hub.silent()
+}

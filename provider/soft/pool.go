@@ -3,6 +3,7 @@ package soft
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -223,6 +224,13 @@ func (p *pool) taker(n uint32) uint32 {
 		return taker
 	}
 	return uint32(p.slots[n].claim.Load() & claimTaker)
+}
+
+// isStray reports whether a receive that is posted is claimed for a queue pair that is none of the users: a neighbour's lie.
+func (p *pool) isStray(n uint32) bool {
+	claimed := uint32(p.slots[n].claim.Load() & claimTaker)
+	isClaimed := func(q *QueuePair) bool { return q.number == claimed }
+	return claimed != nobody && p.takers[n].Load() == nobody && !slices.ContainsFunc(p.users, isClaimed)
 }
 
 // skip moves on over the receives that were taken. Called by the owner, for takers that cannot any more.

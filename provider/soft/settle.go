@@ -114,12 +114,12 @@ func (q *QueuePair) flushReceives() {
 	}
 }
 
-// flushTaken ends the shared receives that the peer has taken and will not fill.
+// flushTaken ends the shared receives that the peer has taken and will not fill, and those that nobody will.
 func (q *QueuePair) flushTaken() {
 	q.pool.skip()
-	for n := range q.pool.slots {
-		if q.pool.taker(uint32(n)) == q.number {
-			q.flushReceive(uint32(n))
+	for n := range uint32(len(q.pool.slots)) {
+		if q.pool.taker(n) == q.number || q.pool.isStray(n) {
+			q.flushReceive(n)
 		}
 	}
 }
