@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // waits is something that weft call waits for, and that does not happen.
@@ -80,7 +81,7 @@ func muteService(t *testing.T) waits {
 			call.Release()
 		}
 	}()
-	return waits{args: []string{"--directory", directory}, says: `service "mute": no answer`, begun: begun}
+	return waits{args: []string{"--directory", directory}, says: `no answer from service "mute"`, begun: begun}
 }
 
 func closed() <-chan struct{} {
@@ -107,12 +108,39 @@ func callMute(ctx context.Context, w waits, args ...string) (status int, errs st
 func TestTheTimeOfACallIsForAllOfIt(t *testing.T) {
 	for name, begin := range whatCallWaitsFor {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel() // they do nothing but wait, long enough to come so far on a busy machine
 			w := begin(t)
-			status, errs := callMute(t.Context(), w, "--timeout", "200ms")
-			if status != exitFailed || !strings.Contains(errs, w.says) || !strings.Contains(errs, "200ms (--timeout)") {
+			status, errs := callMute(t.Context(), w, "--timeout", "3s")
+			if status != exitFailed || !strings.Contains(errs, w.says) || !strings.Contains(errs, "3s (--timeout)") {
 				t.Errorf("%d, %q, want %q", status, errs, w.says)
 			}
 		})
+	}
+}
+
+// slowInput is standard input of somebody who takes longer than a call has time.
+type slowInput struct {
+	io.Reader
+	takes time.Duration
+}
+
+func (s slowInput) Read(b []byte) (int, error) {
+	time.Sleep(s.takes)
+	return s.Reader.Read(b)
+}
+
+// Who has not said how long a call may take has the time for its answer, however long he types.
+func TestTypingTakesNoTimeOfACall(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "services")
+	s, err := openPlace(t, directory).Register(t.Context(), "echo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = s.Serve(t.Context(), 1, echo) }()
+	o := callOptions{data: "-", timeout: 2 * time.Second, place: place{directory: directory, given: newCall().Flags()}}
+	var out bytes.Buffer
+	if err := o.run(t.Context(), "echo", slowInput{strings.NewReader("hello"), o.timeout}, &out); err != nil || out.String() != "hello" {
+		t.Errorf("%q, %v", out.String(), err)
 	}
 }
 
