@@ -13,7 +13,7 @@ import (
 // newNeighbours is a link by shared memory.
 func newNeighbours(t testing.TB, edit ...func(*driver.QueueConfig)) *link {
 	t.Helper()
-	return newLinkOn(t, Config{Name: t.Name(), Lanes: SharedMemory}, edit...)
+	return newLinkOn(t, Config{Name: t.Name(), Lanes: SharedMemory, PeerTimeout: tolerance}, edit...) // a busy machine may take a second
 }
 
 // file returns a file of zeros, mapped shared and registered at h.
