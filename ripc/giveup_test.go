@@ -6,6 +6,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/weft-fabric/weft/ripc/wire"
 )
 
 // One who no longer waits loses the answer, and nothing else: the service does not know, and uses what it was lent. The link stays, with
@@ -83,5 +85,35 @@ func TestTheTimeOfALoanBeginsWhenItComes(t *testing.T) {
 	defer m.Release()
 	if err := m.PullInto(patient(t), filled(t, b, 1000, "?")); !errors.Is(err, ErrExpired) {
 		t.Errorf("pulled too late: %v", err)
+	}
+}
+
+// What a call has lent is let go of when it is given up, also if it came back before: nobody hears of the answer any more.
+func TestWhoGivesUpKeepsNoBuffers(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "slow")
+	check(t, err)
+	ctx, cancel := context.WithCancel(patient(t))
+	goOn := make(chan struct{})
+	serve(t, s, func(m *Message) {
+		check(t, m.PullInto(patient(t), filled(t, b, 1000, "?")))
+		<-goOn
+		check(t, m.Answer(patient(t)))
+	})
+	lent := filled(t, a, 1000, "x")
+	call := a.newOperation(wire.Call, nil, &Request{To: s.ID(), Lend: []*Buffer{lent}})
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := a.perform(ctx, call); !errors.Is(err, context.Canceled) {
+			t.Errorf("given up: %v", err)
+		}
+	})
+	until(t, a, "it is back", func() bool { return call.isBack })
+	cancel()
+	done.Wait()
+	close(goOn)
+	if users := lent.users.Load(); users != 1 {
+		t.Errorf("%d have the buffer, only this test should", users)
 	}
 }

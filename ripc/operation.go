@@ -157,6 +157,9 @@ func (o *operation) abandon(why error) (isTakenBack bool) {
 	default:
 		o.link.GiveUp(&o.Outgoing)
 	}
+	if o.isBack {
+		o.finish(errAbandoned) // its answer is all that was waited for, and nobody is told of that any more
+	}
 	return false
 }
 
