@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -116,4 +117,40 @@ func TestWhoGivesUpKeepsNoBuffers(t *testing.T) {
 	if users := lent.users.Load(); users != 1 {
 		t.Errorf("%d have the buffer, only this test should", users)
 	}
+}
+
+// endsMeanwhile is a context that has not ended when it is first asked, and then has.
+type endsMeanwhile struct {
+	context.Context
+	asked atomic.Int64
+}
+
+func (c *endsMeanwhile) Err() error {
+	if c.asked.Add(1) == 1 {
+		return nil
+	}
+	return c.Context.Err()
+}
+
+// Whenever the context of an answer ends, the call was answered, or can be: else its caller would wait for ever.
+func TestAnAnswerThatWasNotSentIsNone(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "slow")
+	check(t, err)
+	over, cancel := context.WithCancel(patient(t))
+	cancel()
+	serve(t, s, func(m *Message) {
+		for _, ctx := range []context.Context{over, &endsMeanwhile{Context: over}} {
+			if err := m.Answer(ctx); !errors.Is(err, context.Canceled) && !m.isAnswered {
+				t.Errorf("an answer whose time is over: %v", err)
+			}
+		}
+		if !m.isAnswered {
+			check(t, m.Answer(patient(t), []byte("late")))
+		}
+	})
+	m, err := a.Call(patient(t), s.ID())
+	check(t, err)
+	m.Release()
 }

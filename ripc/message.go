@@ -242,9 +242,6 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 	if !m.IsCall() || m.isAnswered || m.isReleased {
 		return fmt.Errorf("answer: %w", ErrAnswered)
 	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("answer: %w", ended(ctx))
-	}
 	if err := m.check(r); err != nil {
 		return fmt.Errorf("answer: %w", err)
 	}

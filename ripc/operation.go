@@ -88,7 +88,7 @@ func (o *operation) keep(list []*Buffer) (pieces []link.Piece) {
 func (n *Node) perform(ctx context.Context, o *operation) error {
 	if ctx.Err() != nil {
 		o.letGo()
-		return ended(ctx)
+		return fmt.Errorf("%w: %w", link.ErrNotSent, ended(ctx))
 	}
 	if o.Head.Type == wire.Call {
 		o.until, _ = ctx.Deadline()
