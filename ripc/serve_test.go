@@ -337,6 +337,26 @@ func TestACallerHearsOfAHandlerThatDoesNotReturn(t *testing.T) {
 	done.Wait()
 }
 
+// A handler may release a call before it returns, to have room for the next. Its caller is answered all the same.
+func TestACallThatItsHandlerHasReleasedIsAnswered(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "service")
+	check(t, err)
+	var done sync.WaitGroup
+	done.Go(func() {
+		_ = s.Serve(context.Background(), 1, func(_ context.Context, m *Message) error {
+			m.Release()
+			return nil
+		})
+	})
+	m, err := a.Call(patient(t), s.ID())
+	check(t, err)
+	m.Release()
+	check(t, s.Close())
+	done.Wait()
+}
+
 // That the time is over is one error, whoever notices it first: the caller, or the handler.
 func TestATimeThatIsOverAtTheServiceIsAnErrorOfTheContexts(t *testing.T) {
 	d := newDirectory()
