@@ -242,12 +242,9 @@ func (p *peer) fail(err error) {
 	p.office.drop(p)
 }
 
-// close ends what is under way.
+// close ends what waits for a link.
 func (p *peer) close() {
 	for _, o := range p.queue.Drain() {
 		o.finish(ErrClosed)
-	}
-	if p.link != nil {
-		p.link.Close()
 	}
 }
