@@ -33,6 +33,8 @@ func (p *peer) dialled(err error) {
 	p.dials = false
 	switch {
 	case err == nil || p.link != nil:
+		p.dialIfNeeded() // it may have been lost since, and what was sent then waits
+		p.dropUnused()
 	case errors.Is(err, errCrossed):
 		p.dialLater()
 	default:

@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/weft-fabric/weft/ripc/wire"
 )
 
 // One who no longer waits loses the answer, and nothing else: the service does not know, and uses what it was lent. The link stays, with
@@ -84,4 +87,70 @@ func TestTheTimeOfALoanBeginsWhenItComes(t *testing.T) {
 	if err := m.PullInto(patient(t), filled(t, b, 1000, "?")); !errors.Is(err, ErrExpired) {
 		t.Errorf("pulled too late: %v", err)
 	}
+}
+
+// What a call has lent is let go of when it is given up, also if it came back before: nobody hears of the answer any more.
+func TestWhoGivesUpKeepsNoBuffers(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "slow")
+	check(t, err)
+	ctx, cancel := context.WithCancel(patient(t))
+	goOn := make(chan struct{})
+	serve(t, s, func(m *Message) {
+		check(t, m.PullInto(patient(t), filled(t, b, 1000, "?")))
+		<-goOn
+		check(t, m.Answer(patient(t)))
+	})
+	lent := filled(t, a, 1000, "x")
+	call := a.newOperation(wire.Call, nil, &Request{To: s.ID(), Lend: []*Buffer{lent}})
+	var done sync.WaitGroup
+	done.Go(func() {
+		if err := a.perform(ctx, call); !errors.Is(err, context.Canceled) {
+			t.Errorf("given up: %v", err)
+		}
+	})
+	until(t, a, "it is back", func() bool { return call.isBack })
+	cancel()
+	done.Wait()
+	close(goOn)
+	if users := lent.users.Load(); users != 1 {
+		t.Errorf("%d have the buffer, only this test should", users)
+	}
+}
+
+// endsMeanwhile is a context that has not ended when it is first asked, and then has.
+type endsMeanwhile struct {
+	context.Context
+	asked atomic.Int64
+}
+
+func (c *endsMeanwhile) Err() error {
+	if c.asked.Add(1) == 1 {
+		return nil
+	}
+	return c.Context.Err()
+}
+
+// Whenever the context of an answer ends, the call was answered, or can be: else its caller would wait for ever.
+func TestAnAnswerThatWasNotSentIsNone(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "slow")
+	check(t, err)
+	over, cancel := context.WithCancel(patient(t))
+	cancel()
+	serve(t, s, func(m *Message) {
+		for _, ctx := range []context.Context{over, &endsMeanwhile{Context: over}} {
+			if err := m.Answer(ctx); !errors.Is(err, context.Canceled) && !m.isAnswered {
+				t.Errorf("an answer whose time is over: %v", err)
+			}
+		}
+		if !m.isAnswered {
+			check(t, m.Answer(patient(t), []byte("late")))
+		}
+	})
+	m, err := a.Call(patient(t), s.ID())
+	check(t, err)
+	m.Release()
 }

@@ -206,7 +206,7 @@ type Reply struct {
 }
 
 // Answer answers a call with a short message. If that can not be sent as it is, because it is too large for instance, the call
-// can still be answered otherwise.
+// can still be answered otherwise. It can also be answered after Release: the caller waits as long as it is not.
 func (m *Message) Answer(ctx context.Context, items ...[]byte) error {
 	return m.AnswerWith(ctx, Reply{Items: items})
 }
@@ -239,11 +239,8 @@ func (m *Message) AnswerWith(ctx context.Context, r Reply) error {
 }
 
 func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
-	if !m.IsCall() || m.isAnswered || m.isReleased {
+	if !m.IsCall() || m.isAnswered {
 		return fmt.Errorf("answer: %w", ErrAnswered)
-	}
-	if ctx.Err() != nil {
-		return fmt.Errorf("answer: %w", ended(ctx))
 	}
 	if err := m.check(r); err != nil {
 		return fmt.Errorf("answer: %w", err)

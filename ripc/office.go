@@ -148,6 +148,16 @@ func (f *office) close() {
 	for _, p := range f.everybody() {
 		p.close()
 	}
+	f.closeLinks()
+}
+
+// closeLinks ends what is under way, also on links that are being left. Those that nobody uses yet are closed by whoever makes them.
+func (f *office) closeLinks() {
+	for l := range f.hub.All() {
+		if l.Peer != nil {
+			l.Close()
+		}
+	}
 }
 
 // all are the services and the members of groups.

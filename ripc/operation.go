@@ -88,7 +88,7 @@ func (o *operation) keep(list []*Buffer) (pieces []link.Piece) {
 func (n *Node) perform(ctx context.Context, o *operation) error {
 	if ctx.Err() != nil {
 		o.letGo()
-		return ended(ctx)
+		return fmt.Errorf("%w: %w", link.ErrNotSent, ended(ctx))
 	}
 	if o.Head.Type == wire.Call {
 		o.until, _ = ctx.Deadline()
@@ -156,6 +156,9 @@ func (o *operation) abandon(why error) (isTakenBack bool) {
 		o.link.Abandon(&o.Outgoing)
 	default:
 		o.link.GiveUp(&o.Outgoing)
+	}
+	if o.isBack {
+		o.finish(errAbandoned) // its answer is all that was waited for, and nobody is told of that any more
 	}
 	return false
 }

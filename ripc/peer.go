@@ -211,6 +211,11 @@ func (p *peer) lost(l *link.Link) {
 	} else if l == p.link || l == p.back {
 		p.lostLink(l)
 	}
+	p.dropUnused()
+}
+
+// dropUnused takes the process off the list if nothing is left of it, and nobody is about to link it.
+func (p *peer) dropUnused() {
 	if p.link == nil && len(p.left) == 0 && p.queue.Empty() && !p.dials {
 		p.office.drop(p)
 	}
@@ -237,12 +242,9 @@ func (p *peer) fail(err error) {
 	p.office.drop(p)
 }
 
-// close ends what is under way.
+// close ends what waits for a link.
 func (p *peer) close() {
 	for _, o := range p.queue.Drain() {
 		o.finish(ErrClosed)
-	}
-	if p.link != nil {
-		p.link.Close()
 	}
 }

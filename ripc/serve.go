@@ -105,7 +105,15 @@ func guard(m *Message, handle Handler) (err error) {
 			err = fmt.Errorf("panic: %v", what)
 		}
 	}()
-	return handle(ctx, m)
+	return asked(handle(ctx, m))
+}
+
+// asked asks an error what it will be asked again. One whose methods panic, as those of a nil pointer may, does so here, where it is caught.
+func asked(err error) error {
+	if err != nil {
+		_, _ = errors.Is(err, context.DeadlineExceeded), err.Error()
+	}
+	return err
 }
 
 // Shutdown ends the node well: its services are given up, so that others may have them, what has arrived is still handled, and

@@ -319,16 +319,40 @@ func TestACallerHearsOfAHandlerThatDoesNotReturn(t *testing.T) {
 	check(t, err)
 	var done sync.WaitGroup
 	done.Go(func() {
-		_ = s.Serve(context.Background(), 1, func(context.Context, *Message) error {
-			runtime.Goexit()
-			return nil
+		_ = s.Serve(context.Background(), 1, func(_ context.Context, m *Message) error {
+			if string(m.Bytes()) == "Goexit" {
+				runtime.Goexit()
+			}
+			return (*find.TakenError)(nil)
 		})
 	})
 	for range 2 {
-		if _, err := a.Call(patient(t), s.ID()); !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), "Goexit") {
-			t.Errorf("the caller hears %v", err)
+		for _, what := range []string{"Goexit", "nil pointer"} { // of which it cannot be asked what it means
+			if _, err := a.Call(patient(t), s.ID(), []byte(what)); !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), what) {
+				t.Errorf("the caller hears %v", err)
+			}
 		}
 	}
+	check(t, s.Close())
+	done.Wait()
+}
+
+// A handler may release a call before it returns, to have room for the next. Its caller is answered all the same.
+func TestACallThatItsHandlerHasReleasedIsAnswered(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "service")
+	check(t, err)
+	var done sync.WaitGroup
+	done.Go(func() {
+		_ = s.Serve(context.Background(), 1, func(_ context.Context, m *Message) error {
+			m.Release()
+			return nil
+		})
+	})
+	m, err := a.Call(patient(t), s.ID())
+	check(t, err)
+	m.Release()
 	check(t, s.Close())
 	done.Wait()
 }

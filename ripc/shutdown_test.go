@@ -92,3 +92,31 @@ func TestAShutdownThatIsCutOff(t *testing.T) {
 	close(goOn)
 	all.Wait()
 }
+
+// Close ends all links while it runs the loop, also those that are being left: who waits for something on one of them is told there.
+func TestCloseEndsLinksThatAreBeingLeft(t *testing.T) {
+	d := newDirectory()
+	server, client := newNode(t, d, Config{}), newNode(t, d, Config{})
+	begun, goOn := serveOne(t, server, func(context.Context, *Message) error { return nil })
+	var all sync.WaitGroup
+	all.Go(func() {
+		if _, err := client.Call(patient(t), Name("slow")); err == nil {
+			t.Error("it was answered by nobody")
+		}
+	})
+	<-begun
+	check(t, server.on(func() {
+		p := server.office.peers[client.ID()]
+		left := p.link
+		p.part()
+		left.Leave()
+		server.office.close()
+		if !left.HasEnded() {
+			t.Error("the link that is being left has not ended")
+		}
+	}))
+	check(t, server.Close())
+	close(goOn)
+	check(t, client.Close())
+	all.Wait()
+}

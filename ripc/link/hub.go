@@ -3,6 +3,7 @@ package link
 import (
 	"errors"
 	"fmt"
+	"iter"
 	"time"
 
 	"github.com/weft-fabric/weft/loop"
@@ -119,6 +120,9 @@ func (h *Hub) Counts() Counts { return h.counts }
 // Links is how many links the hub has.
 func (h *Hub) Links() int { return h.links.len() }
 
+// All are those links. They may be closed meanwhile.
+func (h *Hub) All() iter.Seq[*Link] { return h.links.all() }
+
 // SlotSize is how many bytes a message of the hub's may have.
 func (h *Hub) SlotSize() int { return h.config.SlotSize }
 
@@ -231,7 +235,7 @@ func (h *Hub) Close() error {
 	if h.isClosed {
 		return nil
 	}
-	for l := range h.links.all() {
+	for l := range h.All() {
 		l.end(ErrClosed)
 	}
 	h.isClosed = true
