@@ -3,6 +3,7 @@ package ripc
 import (
 	"bufio"
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -33,9 +34,9 @@ const lease = 300 * time.Millisecond
 // place is a way to find services, and where that is, as one word.
 type place string
 
-// places are a place for each resolver that can move a service, of the test's own.
+// places are a place for each resolver that can move a service, of the test's own. The network is everybody's, but for its key.
 func places(t *testing.T, group string) map[string]place {
-	all := map[string]place{"host": place("host " + filepath.Join(t.TempDir(), "weft")), "lan": place("lan 239.255.87." + group + ":17489")}
+	all := map[string]place{"host": place("host " + filepath.Join(t.TempDir(), "weft")), "lan": place("lan 239.255.87." + group + ":17489 " + rand.Text())}
 	if startEtcd != nil {
 		all["etcd"] = place("etcd " + startEtcd(t))
 	}
@@ -55,7 +56,8 @@ func (p place) resolver() (find.Resolver, error) {
 	case "host":
 		return host.Open(host.Config{Dir: where, Lease: lease})
 	case "lan":
-		return lan.Open(lan.Config{Group: where, Interface: "lo", Lease: lease, Key: []byte("a key for these tests")})
+		group, key, _ := strings.Cut(where, " ")
+		return lan.Open(lan.Config{Group: group, Interface: "lo", Lease: lease, Key: []byte(key)})
 	case "etcd":
 		return openEtcd(where)
 	}
