@@ -77,8 +77,8 @@ func (l *Listener) answer(m *ripc.Message) {
 
 // admit says why a connection cannot be accepted.
 func (l *Listener) admit(m *ripc.Message) error {
-	if items := m.Items(); len(items) != 2 || len(items[1]) != 1 || items[1][0] != version {
-		return fmt.Errorf("this is a listener for streams, version %d", version)
+	if items := m.Items(); len(items) != 2 || string(items[1]) != hello {
+		return fmt.Errorf("this is a listener of package stream, and takes nothing but connections (%q): make them by its Dial", hello)
 	}
 	if len(l.backlog) == cap(l.backlog) {
 		return errors.New("too many connections wait to be accepted")

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/ripc"
 )
@@ -49,7 +51,7 @@ func TestTooManyConnectionsThatWaitAreRefused(t *testing.T) {
 func TestAListenerWantsToBeDialled(t *testing.T) {
 	n := newNode(t, t.TempDir())
 	listen(t, n)
-	for _, items := range [][][]byte{nil, {[]byte("hello")}, {make([]byte, 16), {version}}, {make([]byte, 16), {version + 1}}, {nil, nil, nil}} {
+	for _, items := range [][][]byte{nil, {[]byte("hello")}, {make([]byte, len(ripc.ID{})), []byte(hello)}, {make([]byte, len(ripc.ID{})), {2}}, {nil, nil, nil}} {
 		m, err := n.Call(patient(t), ripc.Name("there"), items...)
 		if !errors.Is(err, ripc.ErrFailed) {
 			t.Errorf("%q: %v", items, err)
@@ -85,5 +87,20 @@ func TestDialIsGivenUp(t *testing.T) {
 		t.Errorf("the connection of who has given up: %v", err)
 	}
 	check(t, c.Close())
+	check(t, s.Close())
+}
+
+// Who is not answered in time hears by whom.
+func TestDialSaysWhoDidNotAnswer(t *testing.T) {
+	dir := t.TempDir()
+	server, client := newNode(t, dir), newNode(t, dir)
+	s, err := server.Register(patient(t), "slow")
+	check(t, err)
+	ctx, cancel := context.WithDeadline(context.Background(), time.Now())
+	defer cancel()
+	_, err = Dial(ctx, client, "slow")
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "slow did not answer in time") {
+		t.Errorf("%v", err)
+	}
 	check(t, s.Close())
 }
