@@ -140,7 +140,7 @@ func (f *office) Ended(l *link.Link, why error) {
 	}
 	f.endLines(l, fmt.Errorf("%w: %w", ErrLost, why))
 	f.callersGone(l, why)
-	f.node.log.Debug("a link has ended", "process", p.node, "error", why)
+	f.node.log.Debug("a link has ended", "process", p.node, "error", link.Detailed(why))
 	p.lost(l)
 }
 
