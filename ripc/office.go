@@ -55,7 +55,7 @@ func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 	var service *Service
 	if m.Head.To.Kind() != wire.Group {
 		if service = f.services[m.Head.To]; service == nil || !service.isMeant(m.Head.Epoch) {
-			f.notHere(l, m, s) // in whose name does not matter: who speaks on a line that is gone here is an honest process
+			f.decline(l, m, s, wire.NotHere) // in whose name does not matter: who speaks on a line that is gone here is an honest process
 			return
 		}
 	}
@@ -75,6 +75,10 @@ func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 		s.Release()
 		return
 	}
+	if m.Head.Type == wire.Send && service.onlyCalls {
+		f.decline(l, m, s, wire.OnlyCalls)
+		return
+	}
 	d := delivery{slot: s, link: l, at: f.node.loop.Now()}
 	if m.Head.Type == wire.Call {
 		d.number = m.Head.Number
@@ -82,9 +86,9 @@ func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 	service.take(d)
 }
 
-// notHere refuses a message to a service that is elsewhere, or nowhere, and gives back what it lends.
-func (f *office) notHere(l *link.Link, m *wire.Message, s *link.Slot) {
-	f.refuse(l, &m.Head, wire.NotHere)
+// decline refuses a message that no service gets, and gives back what it lends.
+func (f *office) decline(l *link.Link, m *wire.Message, s *link.Slot, code wire.Code) {
+	f.refuse(l, &m.Head, code)
 	if m.Loans.Len() > 0 {
 		l.Release(m.Head.Number)
 	}

@@ -40,6 +40,7 @@ func Listen(ctx context.Context, node *ripc.Node, name string) (*Listener, error
 func NewListener(node *ripc.Node, s *ripc.Service) *Listener {
 	l := &Listener{node: node, service: s, backlog: make(chan *Conn, maxBacklog), ended: make(chan struct{}),
 		handle: leak.Opened("stream.Listener")}
+	_ = s.TakeOnlyCalls() // if the node is closed, Accept says so
 	l.run.Go(l.runAnswer)
 	return l
 }

@@ -50,7 +50,7 @@ func TestTooManyConnectionsThatWaitAreRefused(t *testing.T) {
 
 func TestAListenerWantsToBeDialled(t *testing.T) {
 	n := newNode(t, t.TempDir())
-	listen(t, n)
+	l := listen(t, n)
 	for _, items := range [][][]byte{nil, {[]byte("hello")}, {make([]byte, len(ripc.ID{})), []byte(hello)}, {make([]byte, len(ripc.ID{})), {2}}, {nil, nil, nil}} {
 		m, err := n.Call(patient(t), ripc.Name("there"), items...)
 		if !errors.Is(err, ripc.ErrFailed) {
@@ -60,7 +60,13 @@ func TestAListenerWantsToBeDialled(t *testing.T) {
 			m.Release()
 		}
 	}
-	check(t, n.Send(patient(t), ripc.Name("there"), []byte("hello")))
+	b, err := n.Alloc(100)
+	check(t, err)
+	defer b.Release()
+	if err := n.Post(patient(t), ripc.Request{To: ripc.Name("there"), Lend: []*ripc.Buffer{b}}); !errors.Is(err, ripc.ErrRefused) {
+		t.Errorf("a message that is no call: %v", err)
+	}
+	connect(t, l, n) // it goes on
 }
 
 // Who gives up while the service takes its time leaves nothing behind: the service hears it when it answers.
