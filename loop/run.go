@@ -148,7 +148,7 @@ func (l *Loop) Close() error {
 		return nil
 	}
 	if l.stop != nil {
-		if insideTurn() {
+		if InsideTurn() {
 			return fmt.Errorf("close: %w", ErrBusy) // it would wait for itself
 		}
 		l.stop()
@@ -164,14 +164,16 @@ func (l *Loop) Close() error {
 	return l.Err()
 }
 
-// turnName and callName are the names of the functions that insideTurn looks for.
+// turnName and callName are the names of the functions that InsideTurn looks for.
 var (
 	turnName = runtime.FuncForPC(reflect.ValueOf((*Loop).turn).Pointer()).Name()
 	callName = runtime.FuncForPC(reflect.ValueOf((*Shared).call).Pointer()).Name()
 )
 
-// insideTurn reports whether the calling goroutine is in the middle of a loop's turn, or of a function that Shared.Do runs.
-func insideTurn() bool {
+// InsideTurn reports whether the calling goroutine is in the middle of a loop's turn, or of a function that Shared.Do runs. Whoever
+// recovers from a panic learns from it, in the deferred function that does, whether the panic came from there: then a machine is
+// broken, and not the caller of Do or Await that happened to run the loop. It takes microseconds.
+func InsideTurn() bool {
 	callers := make([]uintptr, 256)
 	frames := runtime.CallersFrames(callers[:runtime.Callers(1, callers)])
 	for {

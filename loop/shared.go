@@ -32,7 +32,7 @@ type Shared struct {
 	followers events     // who waits for the driver
 	heir      *Event     // the follower who was told to drive, and has not come yet
 	told      int        // followers whose event was set since the driver last looked
-	turning   bool       // a turn is under way. One that still is when mu is released has panicked
+	turning   bool       // a turn is under way, or a function of Do. What still is when mu is released has panicked
 	isClosed  bool
 	failure   error // why the loop cannot go on; nil: it can
 	counts    counts
@@ -51,8 +51,9 @@ type counts struct {
 	rouses  uint64 // of the caretaker's, by somebody else than its timer
 }
 
-// errPanicked is why a loop cannot go on after a machine's panic: completions may be lost, and somebody would wait for ever.
-var errPanicked = errors.New("a machine has panicked in the middle of a turn")
+// errPanicked is why a loop cannot go on after a panic: completions may be lost, machines may be in the middle of something, and
+// somebody would wait for ever.
+var errPanicked = errors.New("a machine, or a function given to Do, has panicked")
 
 // NewShared shares a loop. From now on, until Close, it is used by Do and Await only: Loop.Do, Run, Start and blocking verbs
 // fail with ErrBusy. It fails with ErrBusy if the loop is being run, and with verbs.ErrNotSupported if the device cannot
@@ -81,7 +82,7 @@ func NewShared(l *Loop) (*Shared, error) {
 // Do runs f on the loop, in the calling goroutine: at once if nobody is in the middle of a turn, also while others wait in
 // Await. What f stages is flushed before Do returns. It must not be called from a Step or from another f, of whatever loop,
 // and fails with ErrBusy if it would wait for itself there; with ErrClosed after Close, and with what the loop has failed
-// with.
+// with. A panic of f ends the loop, as one of a machine does: everybody's Do and Await fail from then on.
 func (s *Shared) Do(f func()) error {
 	if f == nil {
 		return fmt.Errorf("do: the function is nil: %w", ErrArgument)
@@ -104,8 +105,12 @@ func (s *Shared) Do(f func()) error {
 	return s.settle()
 }
 
-// call is apart so that insideTurn finds it.
-func (s *Shared) call(f func()) { f() }
+// call is apart so that InsideTurn finds it.
+func (s *Shared) call(f func()) {
+	s.turning = true
+	f()
+	s.turning = false
+}
 
 // settle hands over what f has staged. If somebody waits for completions, it also takes those that were there at once, because
 // the waiter may not learn of them, and ends the wait only if there is a reason: to wake a sleeper takes microseconds.
@@ -169,7 +174,7 @@ func (s *Shared) lock(what string) error {
 			return nil
 		}
 	}
-	if insideTurn() {
+	if InsideTurn() {
 		return fmt.Errorf("%s: %w", what, ErrBusy)
 	}
 	s.wanting.Add(1)

@@ -339,12 +339,52 @@ func recovered(t *testing.T, f func()) {
 	f()
 }
 
-func TestAPanicInDoReleasesTheLoop(t *testing.T) {
+// A function of Do's may have been in the middle of changing a machine.
+func TestAPanicInDoEndsEveryWait(t *testing.T) {
 	o := newOffice(t, Config{})
 	o.await(context.Background(), 0)
+	o.await(context.Background(), 1)
 	recovered(t, func() { _ = o.Do(func() { panic("mine") }) })
-	check(t, o.Do(func() { o.complete(0) }))
-	o.ended(0, nil)
+	o.ended(0, errPanicked)
+	o.ended(1, errPanicked)
+	if err := o.Do(func() {}); !errors.Is(err, errPanicked) {
+		t.Errorf("do: %v", err)
+	}
+	if err := o.Close(); !errors.Is(err, errPanicked) {
+		t.Errorf("close: %v", err)
+	}
+}
+
+// Who recovers from a panic can tell whether it came from the loop, whoever runs that, or from elsewhere.
+func TestAPanicIsKnownToComeFromTheLoop(t *testing.T) {
+	for name, c := range map[string]struct {
+		f        func(o *office)
+		fromLoop bool
+	}{
+		"of the caller":       {func(*office) { panic("mine") }, false},
+		"behind a Do":         {func(o *office) { check(t, o.Do(func() {})); panic("mine") }, false},
+		"in a function of Do": {func(o *office) { _ = o.Do(func() { panic("mine") }) }, true},
+		"of a machine":        {func(o *office) { _ = o.Do(func() { o.complete(100) }) }, true},
+		"while that unwinds": {func(o *office) {
+			defer func() { panic("mine, too") }()
+			_ = o.Do(func() { panic("mine") })
+		}, true},
+	} {
+		o := newOffice(t, Config{})
+		o.await(context.Background(), 0)
+		func() {
+			defer func() {
+				if what := recover(); what == nil || InsideTurn() != c.fromLoop {
+					t.Errorf("%s: %v; it comes from the loop: %v", name, what, !c.fromLoop)
+				}
+			}()
+			c.f(o)
+		}()
+		if err := o.Close(); errors.Is(err, errPanicked) != c.fromLoop {
+			t.Errorf("%s: close: %v", name, err)
+		}
+		<-o.done[0]
+	}
 }
 
 // After a machine's panic completions may be lost. Nobody may wait for them.

@@ -28,6 +28,8 @@ var (
 	ErrRefused = errors.New("refused")
 	// ErrFailed: the service has answered that it failed. The error is a *FailedError.
 	ErrFailed = errors.New("the service failed")
+	// ErrNoLine: the service has answered the call that asks for a line, but has not accepted one: it knows nothing of lines.
+	ErrNoLine = errors.New("it answers calls, but accepts no lines")
 	// ErrForbidden: the peer may not have the name that it claims.
 	ErrForbidden = errors.New("forbidden")
 	// ErrAnswered: the message was answered before, or is no call.

@@ -2,6 +2,7 @@ package ripc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft/loop"
@@ -76,7 +77,7 @@ func (l *Line) answered(o *operation) {
 	}
 }
 
-// acceptance is the other end, as the answer in a slot names it.
+// acceptance is the other end, as the answer in a slot names it: if it is one that accepts a line.
 func acceptance(m *wire.Message, s *link.Slot) (remote ID, err error) {
 	if err := m.Take(s.Bytes()); err != nil {
 		return remote, err
@@ -84,8 +85,22 @@ func acceptance(m *wire.Message, s *link.Slot) (remote ID, err error) {
 	if err := failure(m); err != nil {
 		return remote, err
 	}
-	return lineID(m.Items.All())
+	return acceptedBy(m.Items.All())
 }
+
+// acceptedBy is the other end, if these are the items of an answer that accepts a line.
+func acceptedBy(items [][]byte) (remote ID, err error) {
+	if len(items) == 2 && string(items[0]) == accepts {
+		if remote, err = lineID(items[1:]); err == nil {
+			return remote, nil
+		}
+	}
+	return ID{}, ErrNoLine
+}
+
+// accepts is what the answer begins with that accepts a line. A service that knows nothing of lines does not say so: least of all one
+// that answers with what it was asked.
+const accepts = "weft line"
 
 // lineID is the end of a line that the first of some items names.
 func lineID(items [][]byte) (id ID, err error) {
@@ -125,7 +140,7 @@ func (l *Line) Accept(m *Message) error {
 	if err != nil {
 		return fmt.Errorf("accept a line: %w", err)
 	}
-	return l.answer(m, wire.NoCode, l.id[:], func(from *link.Link) error {
+	return l.answer(m, wire.NoCode, [][]byte{[]byte(accepts), l.id[:]}, func(from *link.Link) error {
 		l.node.office.lines[l.id] = l
 		return l.bind(from, remote)
 	})
@@ -136,18 +151,18 @@ func (l *Line) Refuse(m *Message, text string) error {
 	if m == nil {
 		return fmt.Errorf("refuse a line: the call is nil: %w", ErrArgument)
 	}
-	return l.answer(m, wire.Failed, []byte(text), func(*link.Link) error { return nil })
+	return l.answer(m, wire.Failed, [][]byte{[]byte(text)}, func(*link.Link) error { return nil })
 }
 
 // answer answers a call that asks for a line, and goes on with then. Nobody waits: one who dials could be slow on purpose.
-func (l *Line) answer(m *Message, code wire.Code, item []byte, then func(*link.Link) error) (err error) {
+func (l *Line) answer(m *Message, code wire.Code, items [][]byte, then func(*link.Link) error) (err error) {
 	if !m.IsCall() || m.isAnswered || m.isReleased {
 		return fmt.Errorf("answer a line: %w", ErrAnswered)
 	}
 	if m.node != l.node {
 		return fmt.Errorf("answer a line: the call came to another node: %w", ErrArgument)
 	}
-	o := m.node.newOperation(wire.Answer, m.service, &Request{To: m.From(), Items: [][]byte{item}})
+	o := m.node.newOperation(wire.Answer, m.service, &Request{To: m.From(), Items: items})
 	o.Head.Code, o.Head.Number = code, m.wire.Head.Number
 	o.link = m.delivery.link
 	failed := l.Do(func() {
@@ -198,6 +213,18 @@ func (l *Line) end(why error) {
 	if !l.isGone {
 		l.Drop()
 		l.user.Ended(why)
+	}
+}
+
+// loseLine ends the line to an end that did not take what was said: its process does not know it, or is gone.
+func (f *office) loseLine(over *link.Link, remote ID, why error) {
+	if refused := (*link.RefusedError)(nil); errors.As(why, &refused) {
+		why = fmt.Errorf("%w: the other process knows of no such line", ErrRefused)
+	}
+	for _, l := range f.lines {
+		if l.link == over && l.remote == remote {
+			l.end(why)
+		}
 	}
 }
 

@@ -166,3 +166,68 @@ func TestNobodyElseSpeaksOnALine(t *testing.T) {
 		t.Errorf("%q was heard", here.heard)
 	}
 }
+
+// routesTo counts the routes that lead to ends of lines. There should be none: nobody sends to them by a name.
+func routesTo(t *testing.T, n *Node, users ...*talker) (count int) {
+	t.Helper()
+	check(t, n.on(func() {
+		for _, u := range users {
+			if n.office.routes[u.line.remote] != nil {
+				count++
+			}
+		}
+	}))
+	return count
+}
+
+// An end that speaks to one that is gone is told so, and loses nothing but its line. Nor does a lost link leave anything behind of what
+// was said and not heard.
+func TestALineToNobodyEndsAlone(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "lines")
+	check(t, err)
+	alone, gone := lined(t, a, s, 1)
+	there, here := lined(t, a, s, 1)
+	check(t, gone.line.Do(gone.line.Drop))
+	alone.say(t, "is anybody there?")
+	alone.say(t, "hello?")
+	check(t, alone.line.Await(patient(t), &alone.ended))
+	if !errors.Is(alone.why, ErrRefused) {
+		t.Errorf("it has ended: %v", alone.why)
+	}
+	there.say(t, "hello")
+	check(t, here.line.Await(patient(t), &here.full))
+	check(t, a.on(func() {
+		check(t, there.line.Send(&link.Outgoing{Owner: nobody{}}))
+		there.line.link.Close()
+	}))
+	check(t, there.line.Await(patient(t), &there.ended))
+	if !errors.Is(there.why, ErrLost) {
+		t.Errorf("the other has ended: %v", there.why)
+	}
+	if n := routesTo(t, a, alone, there); n > 0 {
+		t.Errorf("%d routes lead to nobody", n)
+	}
+}
+
+// Only an answer that says so accepts a line. What asks for one does not, whoever sends it back.
+func FuzzAcceptance(f *testing.F) {
+	id := serviceID(ID{}, salt{})
+	f.Add([]byte(accepts), id[:], true)
+	f.Add(id[:], []byte("weft stream 3"), true)
+	f.Add(id[:], []byte{}, false)
+	f.Fuzz(func(t *testing.T, first, second []byte, two bool) {
+		items := [][]byte{first}
+		if two {
+			items = append(items, second)
+		}
+		remote, err := acceptedBy(items)
+		if is := two && string(first) == accepts && len(second) == len(id) && ID(second).Kind() == wire.Random; is != (err == nil) {
+			t.Fatalf("%q: %v", items, err)
+		}
+		if err == nil && remote != ID(second) {
+			t.Fatalf("%q: %v", items, remote)
+		}
+	})
+}

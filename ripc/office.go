@@ -52,23 +52,21 @@ func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 		s.Release()
 		return
 	}
+	var service *Service
+	if m.Head.To.Kind() != wire.Group {
+		if service = f.services[m.Head.To]; service == nil || !service.isMeant(m.Head.Epoch) {
+			f.decline(l, m, s, wire.NotHere) // in whose name does not matter: who speaks on a line that is gone here is an honest process
+			return
+		}
+	}
 	if !p.speaksFor(m.Head.From) {
 		f.node.log.Warn("a process sends in the name of somebody else", "process", p.node, "name", m.Head.From)
 		l.Close() // section III: partners do not trust each other
 		s.Release()
 		return
 	}
-	if m.Head.To.Kind() == wire.Group {
+	if service == nil {
 		f.deliverToGroup(l, m, s)
-		return
-	}
-	service := f.services[m.Head.To]
-	if service == nil || !service.isMeant(m.Head.Epoch) {
-		f.refuse(l, &m.Head, wire.NotHere)
-		if m.Loans.Len() > 0 {
-			l.Release(m.Head.Number)
-		}
-		s.Release()
 		return
 	}
 	if m.Head.Type == wire.Send && m.Returns.Len()+m.Fills.Len() > 0 {
@@ -77,11 +75,24 @@ func (f *office) Arrived(l *link.Link, m *wire.Message, s *link.Slot) {
 		s.Release()
 		return
 	}
+	if m.Head.Type == wire.Send && service.onlyCalls {
+		f.decline(l, m, s, wire.OnlyCalls)
+		return
+	}
 	d := delivery{slot: s, link: l, at: f.node.loop.Now()}
 	if m.Head.Type == wire.Call {
 		d.number = m.Head.Number
 	}
 	service.take(d)
+}
+
+// decline refuses a message that no service gets, and gives back what it lends.
+func (f *office) decline(l *link.Link, m *wire.Message, s *link.Slot, code wire.Code) {
+	f.refuse(l, &m.Head, code)
+	if m.Loans.Len() > 0 {
+		l.Release(m.Head.Number)
+	}
+	s.Release()
 }
 
 // refuse tells the sender of a message that it was not delivered.
@@ -100,8 +111,12 @@ func (nobody) Sent(*link.Outgoing, error)                 {}
 func (nobody) Answered(*link.Outgoing, *link.Slot, error) {}
 func (nobody) Returned(*link.Outgoing, error)             {}
 
-// Undelivered implements link.Handler: whoever sends to that service next hears of it, once.
-func (f *office) Undelivered(_ *link.Link, to ID, why error) {
+// Undelivered implements link.Handler: whoever sends to that service next hears of it, once. What was said on a line ends the line.
+func (f *office) Undelivered(l *link.Link, to ID, why error) {
+	if to.Kind() == wire.Random && f.routes[to] == nil { // no service: it would have a route
+		f.loseLine(l, to, why)
+		return
+	}
 	r := f.route(to)
 	if to.Kind() == wire.Group {
 		r.until = 0 // somebody has left
@@ -129,7 +144,7 @@ func (f *office) Ended(l *link.Link, why error) {
 	}
 	f.endLines(l, fmt.Errorf("%w: %w", ErrLost, why))
 	f.callersGone(l, why)
-	f.node.log.Debug("a link has ended", "process", p.node, "error", why)
+	f.node.log.Debug("a link has ended", "process", p.node, "error", link.Detailed(why))
 	p.lost(l)
 }
 

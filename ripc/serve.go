@@ -10,10 +10,12 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/internal/pause"
+	"github.com/weft-fabric/weft/loop"
 )
 
 // Handler takes a message, and answers it if it is a call. The message is released when it returns. An error goes to the caller,
-// as a *FailedError, and so does a panic, which is logged; a call that was not answered then is answered with nothing.
+// as a *FailedError, and so does a panic, which is logged, unless it comes from the node's own work; a call that was not answered then is
+// answered with nothing.
 //
 // Its context is that of Serve, and ends also when nobody needs its work any more: with the caller's patience (see Message.Deadline), when
 // the caller gives up (ErrCallerGaveUp) or is gone (ErrCallerGone), and with the node (ErrClosed). context.Cause says which.
@@ -91,7 +93,8 @@ func (s *Service) conclude(m *Message, err error) {
 	}
 }
 
-// guard makes an error of a handler's panic: one bad message must not end a process that serves others.
+// guard makes an error of a handler's panic: one bad message must not end a process that serves others. A panic of the loop is not the
+// handler's, which runs it while it waits: it ends the process as it would from any other goroutine.
 func guard(m *Message, handle Handler) (err error) {
 	ctx := m.handling.ctx
 	if at, ok := m.Deadline(); ok {
@@ -101,6 +104,9 @@ func guard(m *Message, handle Handler) (err error) {
 	}
 	defer func() {
 		if what := recover(); what != nil {
+			if loop.InsideTurn() {
+				panic(what)
+			}
 			m.node.log.Error("a handler has panicked", "service", m.service.name, "panic", what, "stack", string(debug.Stack()))
 			err = fmt.Errorf("panic: %v", what)
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/ripc/find"
+	"github.com/weft-fabric/weft/verbs"
 )
 
 type question struct{ Word string }
@@ -377,4 +378,43 @@ func TestATimeThatIsOverAtTheServiceIsAnErrorOfTheContexts(t *testing.T) {
 	}
 	check(t, s.Close())
 	done.Wait()
+}
+
+// panicOf returns what f panics with.
+func panicOf(f func()) (what any) {
+	defer func() { what = recover() }()
+	f()
+	return nil
+}
+
+// A panic of the loop that a handler happens to run while it waits, be it another node's, is not taken for the handler's: that node would
+// live on, of no use, and its callers would wait.
+func TestAPanicOfTheLoopIsNoHandlers(t *testing.T) {
+	inner, err := newNIC()
+	check(t, err)
+	device, err := verbs.Open(inner)
+	check(t, err)
+	broken, err := Open(Config{Device: device})
+	check(t, err)
+	n := newNode(t, nil, Config{})
+	s, err := n.Register(patient(t), "handled")
+	check(t, err)
+	check(t, n.Send(patient(t), s.ID()))
+	m, err := s.receiveFor(patient(t), newHandling(patient(t)))
+	check(t, err)
+	what := panicOf(func() {
+		_ = guard(m, func(context.Context, *Message) error { return broken.on(func() { panic("a bug of the machine's") }) })
+	})
+	if what != "a bug of the machine's" {
+		t.Errorf("the panic is %v", what)
+	}
+	m.Release()
+	if _, err := broken.Call(patient(t), s.ID()); err == nil || !strings.Contains(err.Error(), "has panicked") {
+		t.Errorf("call: %v", err)
+	}
+	if err := broken.Close(); err == nil || !strings.Contains(err.Error(), "has panicked") {
+		t.Errorf("close: %v", err)
+	}
+	check(t, device.Close())
+	check(t, s.Close())
 }

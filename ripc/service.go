@@ -33,6 +33,7 @@ type Service struct {
 	epoch     uint64
 	arrived   fifo.Queue[delivery]
 	receivers fifo.Queue[*receiver]
+	onlyCalls bool  // what else is sent is refused
 	isLeaving bool  // what comes now is refused
 	why       error // it has ended
 }
@@ -164,6 +165,15 @@ func (s *Service) ID() ID { return s.id }
 
 // Name is its name, or empty if it was drawn.
 func (s *Service) Name() string { return s.name }
+
+// TakeOnlyCalls has what else is sent to the service be refused from now on: who does not know that nobody would look at it hears so
+// (ErrRefused), at once or by an UndeliveredError.
+func (s *Service) TakeOnlyCalls() error {
+	if err := s.node.on(func() { s.onlyCalls = true }); err != nil {
+		return fmt.Errorf("take only calls to %s: %w", title(s.id), err)
+	}
+	return nil
+}
 
 // Close gives the service up. What has arrived and was not received is refused.
 func (s *Service) Close() error {

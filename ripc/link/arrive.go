@@ -34,7 +34,7 @@ func (h *Hub) stepMissed(l *Link, s *Slot, c *verbs.Completion) {
 	if l == nil {
 		return
 	}
-	if err := verbs.CompletionError(c); err != nil {
+	if err := completionError(c); err != nil {
 		l.end(err)
 		return
 	}

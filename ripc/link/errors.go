@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft/ripc/wire"
+	"github.com/weft-fabric/weft/verbs"
 )
 
 // How what was given to a link may end.
@@ -28,6 +29,34 @@ var (
 	// ErrArgument: something is missing, or out of range.
 	ErrArgument = errors.New("bad argument")
 )
+
+// goneError is errPeerGone, when it is a request of this end's that has failed by it. What the device says of that is nothing to whom it was
+// to carry a message for, but errors.Is finds it, and a log may want it.
+type goneError struct{ detail error }
+
+func (e *goneError) Error() string { return errPeerGone.Error() }
+
+func (e *goneError) Unwrap() []error { return []error{errPeerGone, e.detail} }
+
+// Detailed is an error with what the device has said of it, for a log.
+func Detailed(err error) error {
+	if gone := (*goneError)(nil); errors.As(err, &gone) {
+		return fmt.Errorf("%w: %w", err, gone.detail)
+	}
+	return err
+}
+
+// completionError is the error of a request that has failed, or nil.
+func completionError(c *verbs.Completion) error {
+	if c.Status == verbs.OK {
+		return nil
+	}
+	err := verbs.CompletionError(c)
+	if errors.Is(err, verbs.ErrFlushed) || errors.Is(err, verbs.ErrPeerGone) {
+		return &goneError{err}
+	}
+	return err
+}
 
 // RefusedError is how a message ends that the peer has not handed to a service.
 type RefusedError struct{ Code wire.Code }

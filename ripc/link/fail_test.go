@@ -2,10 +2,12 @@ package link
 
 import (
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/weft-fabric/weft/ripc/wire"
+	"github.com/weft-fabric/weft/verbs"
 )
 
 // What a peer has sent before it went is heard, also by one who was about to send something himself, and found nobody there.
@@ -104,6 +106,28 @@ func TestClosedByWhatAMessageSays(t *testing.T) {
 		}
 		if a.hub.promised != 0 {
 			w.t.Errorf("%d receives are promised to nobody", a.hub.promised)
+		}
+	})
+}
+
+// Who sends to one that is gone hears that it is, and nothing of queue pairs. That is for a log.
+func TestWhoIsGoneIsSaidToBeGone(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a, b := w.newProcess(Config{}), w.newProcess(Config{})
+		there, back := w.join(a, b)
+		there.Close()
+		long := newLetter(wire.Send, "long")
+		long.Loans = []Piece{b.alloc(100)}
+		check(t, back.Send(&long.Outgoing))
+		check(t, b.loop.Queue().Flush())
+		w.until("the link has ended", func() bool { return len(b.ended) == 1 })
+		for _, err := range []error{long.sentErr, long.returnedErr, b.ended[0]} {
+			if !errors.Is(err, verbs.ErrFlushed) && !errors.Is(err, verbs.ErrPeerGone) || !errors.Is(err, errPeerGone) {
+				w.t.Errorf("it is not known why: %v", err)
+			}
+			if err != nil && strings.Contains(err.Error(), "queue pair") || !strings.Contains(Detailed(err).Error(), "queue pair") {
+				w.t.Errorf("%q, and for a log %q", err, Detailed(err))
+			}
 		}
 	})
 }

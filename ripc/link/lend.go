@@ -115,7 +115,7 @@ func (l *Link) pumpRevokes() {
 
 // stepRevoked hears that nothing can land, or be read, through a window any more.
 func (l *Link) stepRevoked(c *verbs.Completion) {
-	if err := verbs.CompletionError(c); err != nil {
+	if err := completionError(c); err != nil {
 		l.fail(err)
 		return
 	}

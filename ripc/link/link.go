@@ -119,7 +119,7 @@ func (l *Link) number() uint64 { return uint64(l.pair.Number()) }
 func (l *Link) tag(kind uint64) verbs.Tag { return l.hub.tag(kind, l.number()) }
 
 func (l *Link) stepConnected(c *verbs.Completion) {
-	if err := verbs.CompletionError(c); err != nil {
+	if err := completionError(c); err != nil {
 		l.end(err)
 		return
 	}

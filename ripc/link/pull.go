@@ -103,7 +103,7 @@ func (l *Link) read(p *Pull) error {
 }
 
 func (l *Link) stepPulled(c *verbs.Completion) {
-	if err := verbs.CompletionError(c); err != nil {
+	if err := completionError(c); err != nil {
 		l.fail(err)
 		return
 	}

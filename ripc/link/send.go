@@ -208,7 +208,7 @@ func (h *Hub) stepSent(slot *Slot, c *verbs.Completion) {
 		return // its link has ended, and has given it back
 	}
 	if c.Status != verbs.OK {
-		l.fail(verbs.CompletionError(c))
+		l.fail(completionError(c))
 		return
 	}
 	l.flight.Pop()
@@ -232,7 +232,7 @@ func (o *Outgoing) sent(err error) {
 
 // stepWritten hears only of what has failed, and of probes.
 func (l *Link) stepWritten(c *verbs.Completion) {
-	if err := verbs.CompletionError(c); err != nil {
+	if err := completionError(c); err != nil {
 		l.fail(err)
 	}
 }

@@ -2,6 +2,8 @@ package stream
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net"
 
 	"github.com/weft-fabric/weft/ripc"
@@ -21,7 +23,7 @@ func dial(ctx context.Context, node *ripc.Node, to Addr) (*Conn, error) {
 	c := newConn(node, Addr{ID: node.ID()}, to)
 	err := ctx.Err()
 	if err == nil {
-		err = c.line.Open(to.ID, []byte{version})
+		err = c.line.Open(to.ID, []byte(hello))
 	}
 	if err == nil {
 		err = c.line.Await(ctx, &c.ready)
@@ -31,9 +33,20 @@ func dial(ctx context.Context, node *ripc.Node, to Addr) (*Conn, error) {
 	}
 	if err != nil {
 		c.giveUp()
-		return nil, &net.OpError{Op: "dial", Net: network, Addr: to, Err: err}
+		return nil, &net.OpError{Op: "dial", Net: network, Addr: to, Err: explain(to, err)}
 	}
 	return c, nil
+}
+
+// explain says what an error means for who dials.
+func explain(to Addr, err error) error {
+	switch {
+	case errors.Is(err, ripc.ErrNoLine):
+		return fmt.Errorf("%s is no listener of package stream: %w", to, err)
+	case errors.Is(err, context.DeadlineExceeded):
+		return fmt.Errorf("%s did not answer in time: %w", to, err)
+	}
+	return err
 }
 
 // refusal is why the connection was not accepted.

@@ -27,8 +27,8 @@ const (
 // the peer send, and how many pieces it has read of those that were written to its memory.
 const headSize = 1 + 8 + 8
 
-// version is what one who dials says that it speaks.
-const version = 2
+// hello is what one who dials says, so that a listener knows it from other calls: what it speaks, in which version.
+const hello = "weft stream 3"
 
 // arrival is a frame that has come. Frames are messages on a line: a head, and the bytes behind it, or a loan.
 type arrival struct {

@@ -65,7 +65,7 @@ func (s *stranger) send(t testing.TB, o *link.Outgoing, items [][]byte) {
 func visit(t testing.TB, l *Listener, n *ripc.Node) (*stranger, *Conn) {
 	s := &stranger{}
 	s.line = n.NewLine(s)
-	check(t, s.line.Open(ripc.Name("there"), []byte{version}))
+	check(t, s.line.Open(ripc.Name("there"), []byte(hello)))
 	check(t, s.line.Await(patient(t), &s.ready))
 	c, err := l.Accept()
 	check(t, err)

@@ -40,6 +40,7 @@ func Listen(ctx context.Context, node *ripc.Node, name string) (*Listener, error
 func NewListener(node *ripc.Node, s *ripc.Service) *Listener {
 	l := &Listener{node: node, service: s, backlog: make(chan *Conn, maxBacklog), ended: make(chan struct{}),
 		handle: leak.Opened("stream.Listener")}
+	_ = s.TakeOnlyCalls() // if the node is closed, Accept says so
 	l.run.Go(l.runAnswer)
 	return l
 }
@@ -77,8 +78,8 @@ func (l *Listener) answer(m *ripc.Message) {
 
 // admit says why a connection cannot be accepted.
 func (l *Listener) admit(m *ripc.Message) error {
-	if items := m.Items(); len(items) != 2 || len(items[1]) != 1 || items[1][0] != version {
-		return fmt.Errorf("this is a listener for streams, version %d", version)
+	if items := m.Items(); len(items) != 2 || string(items[1]) != hello {
+		return fmt.Errorf("this is a listener of package stream, and takes nothing but connections (%q): make them by its Dial", hello)
 	}
 	if len(l.backlog) == cap(l.backlog) {
 		return errors.New("too many connections wait to be accepted")

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"io"
 	"net"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/ripc"
 )
@@ -48,8 +50,8 @@ func TestTooManyConnectionsThatWaitAreRefused(t *testing.T) {
 
 func TestAListenerWantsToBeDialled(t *testing.T) {
 	n := newNode(t, t.TempDir())
-	listen(t, n)
-	for _, items := range [][][]byte{nil, {[]byte("hello")}, {make([]byte, 16), {version}}, {make([]byte, 16), {version + 1}}, {nil, nil, nil}} {
+	l := listen(t, n)
+	for _, items := range [][][]byte{nil, {[]byte("hello")}, {make([]byte, len(ripc.ID{})), []byte(hello)}, {make([]byte, len(ripc.ID{})), {2}}, {nil, nil, nil}} {
 		m, err := n.Call(patient(t), ripc.Name("there"), items...)
 		if !errors.Is(err, ripc.ErrFailed) {
 			t.Errorf("%q: %v", items, err)
@@ -58,7 +60,13 @@ func TestAListenerWantsToBeDialled(t *testing.T) {
 			m.Release()
 		}
 	}
-	check(t, n.Send(patient(t), ripc.Name("there"), []byte("hello")))
+	b, err := n.Alloc(100)
+	check(t, err)
+	defer b.Release()
+	if err := n.Post(patient(t), ripc.Request{To: ripc.Name("there"), Lend: []*ripc.Buffer{b}}); !errors.Is(err, ripc.ErrRefused) {
+		t.Errorf("a message that is no call: %v", err)
+	}
+	connect(t, l, n) // it goes on
 }
 
 // Who gives up while the service takes its time leaves nothing behind: the service hears it when it answers.
@@ -85,5 +93,20 @@ func TestDialIsGivenUp(t *testing.T) {
 		t.Errorf("the connection of who has given up: %v", err)
 	}
 	check(t, c.Close())
+	check(t, s.Close())
+}
+
+// Who is not answered in time hears by whom.
+func TestDialSaysWhoDidNotAnswer(t *testing.T) {
+	dir := t.TempDir()
+	server, client := newNode(t, dir), newNode(t, dir)
+	s, err := server.Register(patient(t), "slow")
+	check(t, err)
+	ctx, cancel := context.WithDeadline(context.Background(), time.Now())
+	defer cancel()
+	_, err = Dial(ctx, client, "slow")
+	if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "slow did not answer in time") {
+		t.Errorf("%v", err)
+	}
 	check(t, s.Close())
 }

@@ -40,10 +40,11 @@ const (
 	Forbidden      // it does not take messages from this sender
 	TooLarge       // what the message lends is more than it takes
 	TimedOut       // its handler failed because its time was over; the answer's item says how
-	lastCode  = TimedOut
+	OnlyCalls      // it takes nothing but calls
+	lastCode  = OnlyCalls
 )
 
-var codeNames = [...]string{"no code", "not here", "moved", "busy", "failed", "forbidden", "too large", "timed out"}
+var codeNames = [...]string{"no code", "not here", "moved", "busy", "failed", "forbidden", "too large", "timed out", "it takes only calls"}
 
 func (c Code) String() string {
 	if c > lastCode {
