@@ -137,7 +137,7 @@ func (l *Link) pumpQueue(queue *fifo.Queue[*Outgoing]) {
 // begin takes what it needs to send o: room, a credit, a slot and, for a call, a receive to keep for its answer. It returns nil if
 // something is not there.
 func (l *Link) begin(o *Outgoing) *Slot {
-	if l.pair.Room() < o.requests() || o.needsCredit() && !l.maySend() {
+	if l.pair.Room() < o.requests() || o.needsCredit() && !l.maySend() || o.Head.Type == wire.Call && l.calls.len() >= l.hub.maxCalls() {
 		return nil
 	}
 	slot := l.takeSlot()
@@ -148,6 +148,10 @@ func (l *Link) begin(o *Outgoing) *Slot {
 	}
 	return slot
 }
+
+// maxCalls is how many calls of a link may wait for their answers, those that were given up included. A peer that answers none of them
+// has not all receives kept for it: there are others.
+func (h *Hub) maxCalls() int { return h.config.MaxSlots / 2 }
 
 // takeSlot returns room for a message, or nil if there is none yet.
 func (l *Link) takeSlot() *Slot {

@@ -14,11 +14,12 @@ func TestWhatOneLinkFreesAnotherGets(t *testing.T) {
 		b := w.newProcess(Config{FirstWindow: 128, Window: 128})
 		busy, _ := w.join(a, b)
 		idle, _ := w.join(a, b)
-		var calls []*letter
-		for busy.waiting.Empty() {
-			calls = append(calls, newLetter(wire.Call, "one of many"))
-			check(w.t, busy.Send(&calls[len(calls)-1].Outgoing))
+		other, _ := w.join(a, b)
+		calls := w.callUntilFull(other) // a link alone does not get all
+		if !other.Cancel(&calls[len(calls)-1].Outgoing) {
+			w.t.Fatal("it does not wait")
 		}
+		calls = append(calls[:len(calls)-1], w.callUntilFull(busy)...)
 		late := newLetter(wire.Call, "the last")
 		check(w.t, idle.Send(&late.Outgoing))
 		if idle.waiting.Empty() {
@@ -38,5 +39,38 @@ func TestWhatOneLinkFreesAnotherGets(t *testing.T) {
 			c.slot.Release()
 		}
 		w.until("the call of the other link is sent", func() bool { return late.sent == 1 })
+	})
+}
+
+// callUntilFull sends calls until one has to wait: the last of those that it returns.
+func (w *world) callUntilFull(l *Link) (calls []*letter) {
+	w.t.Helper()
+	for l.waiting.Empty() {
+		calls = append(calls, newLetter(wire.Call, "one of many"))
+		check(w.t, l.Send(&calls[len(calls)-1].Outgoing))
+	}
+	return calls
+}
+
+// TestWhoNeverAnswersStarvesNobodyElse: each call keeps a receive until it is answered, also if its caller has given up.
+func TestWhoNeverAnswersStarvesNobodyElse(t *testing.T) {
+	everywhere(t, func(w *world) {
+		a := w.newProcess(Config{MaxSlots: 64})
+		mute, other := w.newProcess(Config{FirstWindow: 128, Window: 128}), w.newProcess(Config{})
+		mute.on = func(got *arrival) { got.slot.Release() }
+		toMute, _ := w.join(a, mute)
+		toOther, _ := w.join(a, other)
+		for _, call := range w.callUntilFull(toMute) {
+			if !toMute.Cancel(&call.Outgoing) {
+				toMute.GiveUp(&call.Outgoing)
+			}
+		}
+		call := newLetter(wire.Call, "hello")
+		check(w.t, toOther.Send(&call.Outgoing))
+		w.until("it has come", func() bool { return len(other.arrived) == 1 })
+		check(w.t, other.arrived[0].link.Send(&answerTo(other.arrived[0]).Outgoing))
+		other.arrived[0].slot.Release()
+		w.until("it is answered", func() bool { return call.answered == 1 })
+		call.slot.Release()
 	})
 }
