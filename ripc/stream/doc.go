@@ -23,8 +23,9 @@
 // half seconds, if its context does not end before, and hears ripc.ErrNoService then. After that, and of a service that was never found,
 // one hears it as soon as the resolver has said so. For net/http the context is that of the request, or http.Client.Timeout.
 //
-// All connections between two processes go over one link. One that is not read holds up nobody else: its peer may send ahead
-// by a window of bytes, and what has come waits in memory of its own. Write returns when the bytes are the program's again, Close when
+// All connections between two processes go over one link, together with messages to services. A connection that is not read holds up
+// neither the others nor those: its peer may send ahead by a window of bytes, and what has come waits in memory of its own. But a service
+// that leaves its messages unreleased holds up connections: see package ripc. Write returns when the bytes are the program's again, Close when
 // everything is with the other process, or after a second.
 //
 // # What is copied
