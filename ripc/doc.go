@@ -16,12 +16,31 @@
 //
 //	answer, err := node.Call(ctx, ripc.Name("echo"), []byte("hello"))
 //
+// Package here opens all that in one call, on a software NIC; its examples are the shortest. [HandlerOf] and [Function] make services of Go
+// functions.
+//
 // # Short and long
 //
 // What is sent in a message is short: head and payload travel at once, into a receive that the other process has ready. What does
 // not fit is an error, never split. Anything larger is lent: it stays where it is, in a [Buffer], the message describes it, and the
 // receiver reads it when and where it likes ([Message.Pull]). A call may lend memory for the answer, too (Request.Return); it is
 // the service's choice to use it.
+//
+// # What a slow service holds up
+//
+// All that one process sends to another takes the same link, whatever service it is for. There a message holds a receive from when it
+// comes until [Message.Release]: while it waits for somebody to receive it, and while a handler has it. One process may have
+// Config.Window of them here, 64 if that says nothing. When all are held, everything else that it sends here waits, calls of other services and connections of package
+// stream as well, and fails with its context: "the message was not sent". Answers do not wait, and other processes do not.
+//
+// So receive from every service that is registered, for as long as it is. Serve with as many handlers as there may be calls that wait for
+// something. Release a message when it was answered, or is no call and was copied. Give a slow service a node of its own, which
+// has links of its own, or the node of the services a larger Config.Window.
+//
+// # Failures that callers tell apart
+//
+// A handler's error is a text for people: a [FailedError]. What callers act on belongs into the answer, as a field of the result of a
+// Function or as an item; the handler returns nil then. Package here has an example of it, Outcomes.
 //
 // # What is copied
 //

@@ -201,7 +201,7 @@ func orElse(first, second error) error {
 type Reply struct {
 	Items  [][]byte
 	Fill   map[int]*Buffer // what is written to the returns of the call, by their places
-	Lend   []*Buffer       // what the caller may read
+	Lend   []*Buffer       // what the caller may read: AnswerWith waits until it has
 	Expiry time.Duration   // how long it may; 0: a minute
 }
 
@@ -234,6 +234,9 @@ func (m *Message) failAs(ctx context.Context, code wire.Code, text string) error
 
 // AnswerWith answers a call. It is the service's choice what to do with the caller's returns: to fill them, or to lend the answer,
 // or neither (figure 2).
+//
+// If it lends, it returns when the caller has pulled what is lent or released the answer, is gone, or Reply.Expiry is over. So a slow
+// caller keeps a handler busy: let Serve have some more of them, say a shorter Expiry, or fill returns, which waits for no caller.
 func (m *Message) AnswerWith(ctx context.Context, r Reply) error {
 	return m.answer(ctx, &r, wire.NoCode)
 }

@@ -30,11 +30,11 @@ type Config struct {
 	Keys     *keys.Keyring // who this process is and whom it talks to; nil: to processes of this user, over Unix sockets
 	Plain    bool          // talk to anybody who reaches an address of Listen, without Keys; everybody may have every name
 	Waiting  loop.Waiting  // how to wait when there is nothing to do
-	Log      *slog.Logger  // nil: only errors are logged, a handler's panic for one, by slog.Default()
+	Log      *slog.Logger  // nil: only what nobody should miss is logged, a handler's panic for one, not its errors, by slog.Default()
 
 	SlotSize int // bytes of the largest short message, its head included; 0: 4 KiB
 	MaxSlots int // messages that may be held at a time; 0: 4096, or what the device can
-	Window   int // messages that one process may send ahead, at most; 0: 64
+	Window   int // messages of one process that may be here unreleased, at most: see "What a slow service holds up"; 0: 64
 
 	Idle time.Duration // links that were not used for so long are given up; 0: a minute
 }

@@ -15,7 +15,7 @@ import (
 
 // Handler takes a message, and answers it if it is a call. The message is released when it returns. An error goes to the caller,
 // as a *FailedError, and so does a panic, which is logged, unless it comes from the node's own work; a call that was not answered then is
-// answered with nothing.
+// answered with nothing. Errors are logged as warnings, too: without Config.Log nobody hears of one if the message is no call.
 //
 // Its context is that of Serve, and ends also when nobody needs its work any more: with the caller's patience (see Message.Deadline), when
 // the caller gives up (ErrCallerGaveUp) or is gone (ErrCallerGone), and with the node (ErrClosed). context.Cause says which.

@@ -31,13 +31,17 @@ func newCall() *cobra.Command {
 		Use:   "call SERVICE",
 		Short: "Call a service, wherever it runs, and print its answer",
 		Long: `Calls a service by its name and writes its answer to standard output, as it is.
-What is sent comes from --data, or with --data - from standard input; it goes in
-one short message if it fits, and otherwise stays here until the service has
-read it. It is sent once: if the service ends meanwhile, that is an error.
+What is sent is what --data says, or with --data - what standard input has. It
+goes in one short message if it fits, and otherwise stays here until the service
+has read it. It is sent once: if the service ends meanwhile, that is an error.
+Without --data the call is empty, and standard input is not read.
+
+A service whose process was started with --keys or --plain is called with the
+same flag. On another host, it must be able to dial this process, too.
 
 --timeout is for all of it until the answer is here: to reach the directory, to
-read standard input to its end, to find the service and to wait for it. If it is
-not given, standard input may take as long as it likes.
+find the service, to read standard input to its end and to wait for the answer.
+If it is not given, standard input may take as long as it likes.
 
 Exit status 1 if there is no such service, it fails, or the time is up.`,
 		Example: `  weft serve-echo greeter &
@@ -50,7 +54,7 @@ Exit status 1 if there is no such service, it fails, or the time is up.`,
 		},
 	}
 	o.place.flags(cmd.Flags())
-	cmd.Flags().StringVar(&o.data, "data", "", "what to send; - reads standard input")
+	cmd.Flags().StringVar(&o.data, "data", "", "what to send; - is what standard input has (nothing)")
 	cmd.Flags().DurationVar(&o.timeout, "timeout", 10*time.Second, "how long it may take until the answer is here")
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON object, with the answer in base64")
 	return cmd
@@ -82,7 +86,7 @@ func (o *callOptions) run(ctx context.Context, name string, in io.Reader, out io
 	}
 	limited, cancel := o.limit(ctx)
 	defer cancel()
-	m, err := o.place.open(limited)
+	m, err := o.place.openFor(limited, name)
 	if err != nil {
 		return err
 	}
@@ -128,7 +132,7 @@ func noAnswer(ctx context.Context, name string, err error) error {
 // checkName says what is wrong with the name of a service.
 func checkName(name string) error {
 	if name == "" || printable.Check("name", name, wire.MaxName) != nil {
-		return fmt.Errorf("%q is %w", printable.Clean(name, 2*wire.MaxName), wire.ErrName)
+		return fmt.Errorf("%q is %w", name[:min(len(name), 2*wire.MaxName)], wire.ErrName)
 	}
 	return nil
 }

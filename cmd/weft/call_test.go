@@ -49,7 +49,11 @@ func openInput(t *testing.T) waits {
 			close(begun)
 		}
 	}()
-	return waits{args: []string{"--data", "-", "--directory", t.TempDir()}, in: in, says: "read standard input", begun: begun}
+	directory := t.TempDir()
+	if _, err := openPlace(t, directory).Register(t.Context(), "mute"); err != nil {
+		t.Fatal(err)
+	}
+	return waits{args: []string{"--data", "-", "--directory", directory}, in: in, says: "read standard input", begun: begun}
 }
 
 // lockedDirectory is one that a stopped process keeps locked.
@@ -141,6 +145,32 @@ func TestTypingTakesNoTimeOfACall(t *testing.T) {
 	var out bytes.Buffer
 	if err := o.run(t.Context(), "echo", slowInput{strings.NewReader("hello"), o.timeout}, &out); err != nil || out.String() != "hello" {
 		t.Errorf("%q, %v", out.String(), err)
+	}
+}
+
+// unread is standard input that nobody should read.
+type unread struct{ t *testing.T }
+
+func (u unread) Read([]byte) (int, error) {
+	u.t.Error("standard input was read")
+	return 0, io.EOF
+}
+
+// Nobody types for a service that is not there, nor for one that is sent nothing.
+func TestInputThatIsNotNeeded(t *testing.T) {
+	w := waits{args: []string{"--data", "-", "--directory", t.TempDir()}, in: unread{t}}
+	if status, errs := callMute(t.Context(), w); status != exitFailed || !strings.Contains(errs, "no such service") {
+		t.Errorf("%d, %q", status, errs)
+	}
+	mute := muteService(t)
+	mute.in = unread{t}
+	ctx, cancel := context.WithCancelCause(t.Context())
+	go func() {
+		<-mute.begun
+		cancel(signalError{syscall.SIGINT})
+	}()
+	if status, errs := callMute(ctx, mute); status != exitSignal+int(syscall.SIGINT) {
+		t.Errorf("%d, %q", status, errs)
 	}
 }
 

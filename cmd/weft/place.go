@@ -30,6 +30,7 @@ type place struct {
 	listen    string   // where others reach this process; empty: on the network of lan, or on this host alone
 	keys      []string // files that say who this process is
 	plain     bool     // anybody who reaches it may take part
+	serves    bool     // others are to reach this process
 
 	given *pflag.FlagSet // what the command line says
 }
@@ -41,9 +42,9 @@ func (p *place) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.lanKey, "lan-key", "", "`FILE` with a secret that all on that network have")
 	f.StringSliceVar(&p.etcd, "etcd", nil, "find services in etcd: `SERVERS`, as host:port or https://host:port")
 	f.StringSliceVar(&p.etcdKeys, "etcd-keys", nil, "PEM `FILES`: the authority of the etcd servers, and our certificate and key if they want one")
-	f.StringVar(&p.listen, "listen", "", "`ADDRESS` where others reach this process, as 10.0.0.1:0 (--lan: there; else this host alone)")
+	f.StringVar(&p.listen, "listen", "", "`ADDRESS` of this host, as 10.0.0.1:0, where others reach this process (--lan: there; a caller: where the service is reached from; else this host alone)")
 	f.StringSliceVar(&p.keys, "keys", nil, "PEM `FILES` that say who this process is, from 'weft keys make'")
-	f.BoolVar(&p.plain, "plain", false, "allow other hosts, without encryption")
+	f.BoolVar(&p.plain, "plain", false, "talk to anybody, also on other hosts, without encryption")
 }
 
 // checkEmpty finds flags that were given without a value, by a variable that is not set for instance: who says --keys "" must not get
@@ -77,8 +78,8 @@ func (p *place) check() error {
 		return errors.New("--etcd-keys is for --etcd")
 	case len(p.keys) > 0 && p.plain:
 		return errors.New("--keys says who is let in, --plain that everybody is: leave one of them out")
-	case p.plain && p.listen == "" && p.lan == "":
-		return errors.New("--plain is for --listen or --lan: nobody else comes from another host")
+	case p.serves && p.plain && p.listen == "" && p.lan == "":
+		return errors.New("--plain lets everybody in, but nobody was told where: give --listen or --lan")
 	case p.listen != "" && len(p.keys) == 0 && !p.plain:
 		return errors.New("--listen: nobody would know who comes; give --keys, or --plain to let everybody in")
 	}

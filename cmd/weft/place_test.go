@@ -50,9 +50,10 @@ func TestServicesWithKeys(t *testing.T) {
 		says   string
 	}{
 		{[]string{"--keys", pem("client")}, 0, "hello"},
-		{[]string{"--keys", filepath.Join(dir, "others", "stranger.pem")}, 1, "greeter"},
+		{[]string{"--keys", filepath.Join(dir, "others", "stranger.pem")}, 1, "--keys of one authority"},
 		{[]string{"--keys", pem("nobody")}, 1, "nobody.pem"},
-		{nil, 1, "greeter"},
+		{[]string{"--plain"}, 1, "give --keys too"},
+		{nil, 1, "give --keys too"},
 	} {
 		args := append([]string{"call", "greeter", "--data", "hello", "--timeout", "2s"}, append(at, c.keys...)...)
 		if status, out, errs := weft(args...); status != c.status || !strings.Contains(out+errs, c.says) {
@@ -62,6 +63,50 @@ func TestServicesWithKeys(t *testing.T) {
 	args := append([]string{"serve-echo", "kv/3", "--listen", "127.0.0.1:0", "--keys", pem("server")}, at...)
 	if status, _, errs := weft(args...); status != 1 || !strings.Contains(errs, "kv/3") {
 		t.Errorf("a name that is not in the certificate: %d, %q", status, errs)
+	}
+}
+
+// Who calls a service that lets everybody in needs no more than to say the same, and is told so.
+func TestPlainServices(t *testing.T) {
+	dir := t.TempDir()
+	keysJSON(t, "make", filepath.Join(dir, "keys"), "client")
+	at := []string{"--directory", filepath.Join(dir, "services")}
+	echo := startEchoAt(t, append(at, "--listen", "127.0.0.1:0", "--plain", "greeter")...)
+	defer interrupt(t, echo)
+	for flags, c := range map[string]struct {
+		status int
+		says   string
+	}{
+		"--plain": {0, "hello"},
+		"":        {1, "started with --plain or --keys: give the same"},
+		"--keys " + filepath.Join(dir, "keys", "client.pem"): {1, "or both --plain"},
+	} {
+		args := append([]string{"call", "greeter", "--data", "hello"}, append(at, strings.Fields(flags)...)...)
+		if status, out, errs := weft(args...); status != c.status || !strings.Contains(out+errs, c.says) || strings.Contains(errs, "Config.") {
+			t.Errorf("%q: %d, %q, %q", flags, status, out, errs)
+		}
+	}
+}
+
+// Who lets everybody in says where. Who only calls need not.
+func TestPlainServicesListenSomewhere(t *testing.T) {
+	if status, _, errs := weft("serve-echo", "x", "--plain", "--directory", t.TempDir()); status != 2 || !strings.Contains(errs, "give --listen or --lan") {
+		t.Errorf("%d, %q", status, errs)
+	}
+	if status, _, errs := weft("call", "x", "--plain", "--directory", t.TempDir()); status != 1 || !strings.Contains(errs, "no such service") {
+		t.Errorf("%d, %q", status, errs)
+	}
+}
+
+// A caller listens where the service can reach it.
+func TestWhereACallerListens(t *testing.T) {
+	for want, at := range map[string][]string{
+		"127.0.0.1:0": {"unix:@weft", "127.0.0.1:7471"},
+		"":            {"unix:@weft"},
+	} {
+		if got := leadingTo(t.Context(), at); got != want {
+			t.Errorf("to %q from %q, want %q", at, got, want)
+		}
 	}
 }
 
@@ -162,7 +207,6 @@ func TestFlagsOfAPlace(t *testing.T) {
 		"--lan-key x":                      "is for --lan",
 		"--etcd-keys x":                    "is for --etcd",
 		"--keys x --plain":                 "leave one",
-		"--plain":                          "is for --listen",
 		"--listen 127.0.0.1:0":             "--keys, or --plain",
 		"--listen nowhere --plain":         "\"nowhere\" is not an address",
 		"--lan no-such-network":            "there is no such network interface",
@@ -179,8 +223,12 @@ func TestFlagsOfAPlace(t *testing.T) {
 // An address that this host does not have is named once, with its flag.
 func TestAnAddressOfAnotherHost(t *testing.T) {
 	const elsewhere = "192.0.2.1:0" // RFC 5737: nobody has it
+	directory := t.TempDir()
+	if _, err := openPlace(t, directory).Register(t.Context(), "x"); err != nil {
+		t.Fatal(err)
+	}
 	for _, command := range []string{"call", "serve-echo"} {
-		status, _, errs := weft(command, "x", "--plain", "--listen", elsewhere, "--directory", t.TempDir())
+		status, _, errs := weft(command, "x", "--plain", "--listen", elsewhere, "--directory", directory)
 		if status != 1 || !strings.Contains(errs, "--listen "+elsewhere) || strings.Count(errs, elsewhere) != 1 {
 			t.Errorf("%s: %d, %q", command, status, errs)
 		}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"syscall"
 
 	"github.com/weft-fabric/weft/keys"
@@ -14,7 +16,10 @@ import (
 )
 
 // open takes part, among the processes that have services.
-func (p *place) open(ctx context.Context) (*here.Node, error) {
+func (p *place) open(ctx context.Context) (*here.Node, error) { return p.openFor(ctx, "") }
+
+// openFor takes part to call a service, which is looked for first: nobody should type for one that is not there.
+func (p *place) openFor(ctx context.Context, service string) (*here.Node, error) {
 	if err := p.check(); err != nil {
 		return nil, usageError{err}
 	}
@@ -30,8 +35,42 @@ func (p *place) open(ctx context.Context) (*here.Node, error) {
 	if err != nil {
 		return nil, err
 	}
+	if service != "" {
+		from, err := p.whence(ctx, resolver, service)
+		if err != nil {
+			return nil, errors.Join(err, resolver.Close())
+		}
+		at = cmp.Or(at, from)
+	}
 	m, err := here.Open(here.Config{Resolver: resolver, Listen: at, Keys: ring, Plain: at != "" && ring == nil})
 	return m, p.explainListen(err)
+}
+
+// whence finds a service, and says where this process listens to call it if it was told nothing; empty: on this host alone.
+func (p *place) whence(ctx context.Context, resolver find.Resolver, service string) (string, error) {
+	found, err := resolver.Find(ctx, ripc.Name(service))
+	if err != nil {
+		return "", noService(service, err)
+	}
+	if len(p.keys) == 0 && !p.plain {
+		return "", nil
+	}
+	return leadingTo(ctx, found[0].At), nil
+}
+
+// leadingTo is the address of this host from which a process is reached, and where that can reach this one: of two software NICs either
+// may be the one that dials. It is empty if the process does not listen for other hosts.
+func leadingTo(ctx context.Context, at []string) string {
+	for _, address := range at {
+		conn, err := new(net.Dialer).DialContext(ctx, "udp", address) // it sends nothing
+		if err != nil {
+			continue
+		}
+		host, _, _ := net.SplitHostPort(conn.LocalAddr().String())
+		_ = conn.Close() // nothing was sent
+		return net.JoinHostPort(host, "0")
+	}
+	return ""
 }
 
 // explainListen names the flag by which a process was told to listen where it cannot, and what the system says.
@@ -54,7 +93,23 @@ func (p *place) keyring() (*keys.Keyring, error) {
 	return keys.Open(keys.Config{Files: p.keys})
 }
 
-// noService says what can be done about a service that was not found, and what one has said that failed.
+// inFlags is what the library says of its configuration, and what the command line has for it.
+var inFlags = strings.NewReplacer(
+	"use a Unix socket, Config.Keys or Config.Plain", "it was started with --plain or --keys: give the same",
+	"use Config.Keys", "give both --keys",
+	"does it want TLS?", "if it was started with --keys, give --keys too",
+	"does the peer speak TLS, and know our certificate authority?", "both must have --keys of one authority, or both --plain",
+)
+
+// unlinked is why two processes cannot talk to each other, in the words of the command line.
+type unlinked struct{ error }
+
+func (e unlinked) Error() string { return inFlags.Replace(e.error.Error()) }
+
+// Unwrap is why.
+func (e unlinked) Unwrap() error { return e.error }
+
+// noService says what can be done about a service that was not found or cannot be talked to, and what one has said that failed.
 func noService(name string, err error) error {
 	var failed *ripc.FailedError
 	if errors.As(err, &failed) { // it knows the service by its ID only
@@ -63,5 +118,5 @@ func noService(name string, err error) error {
 	if errors.Is(err, find.ErrNotFound) {
 		return fmt.Errorf("no such service: %q; 'weft services' with the same flags lists those that are there", name)
 	}
-	return err
+	return unlinked{err}
 }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -82,9 +83,9 @@ func TestServicesCallEachOther(t *testing.T) {
 }
 
 func TestCallNeedsAName(t *testing.T) {
-	for _, name := range []string{"", strings.Repeat("a", 256), "a\nb"} {
+	for _, name := range []string{"", strings.Repeat("a", 256), "a\nb", "a\x1b[2J", "a\xff"} {
 		for _, command := range []string{"call", "serve-echo"} {
-			if status, _, errs := weft(command, name, "--directory", t.TempDir()); status != 2 || !strings.Contains(errs, "not a service name") {
+			if status, _, errs := weft(command, name, "--directory", t.TempDir()); status != 2 || !strings.Contains(errs, strconv.Quote(name)+" is not a service name") {
 				t.Errorf("%s %q: %d, %q", command, name, status, errs)
 			}
 		}

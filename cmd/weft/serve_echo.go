@@ -38,6 +38,7 @@ another process has one of the names, that is an error.`,
 		Args: takes(1, maxEchoes, "names of services: NAME..."),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd.Context(), args, cmd.OutOrStdout()) },
 	}
+	o.place.serves = true
 	o.place.flags(cmd.Flags())
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print one JSON object a line for each event")
 	return cmd

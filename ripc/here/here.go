@@ -1,5 +1,12 @@
 // Package here opens a node with as little to say as possible: on a software NIC, among the processes of this user on this host, or
 // wherever a resolver finds services. Who has a NIC, or wants to share a device or a resolver, opens the parts alone.
+//
+//	node, err := here.Open(here.Config{})
+//
+// A process keeps its services by a lease that it renews. On a host that is a second: whoever is stopped for about so long, by a debugger for
+// instance, can lose them to another process that registers their names. One that is to be stopped has a longer one, by
+// Config.Resolver and host.Config.Lease. With other resolvers it is lan.Config.Lease, a second, or etcd.Config.TTL, five; a table
+// (static) has none.
 package here
 
 import (
@@ -21,10 +28,11 @@ import (
 type Config struct {
 	Directory string        // in which the services of this host meet; empty: the user's own
 	Resolver  find.Resolver // who finds services instead; it is the node's from now on, also if Open fails
-	Listen    string        // host and port where processes of other hosts reach this one; empty: nobody else does
+	Listen    string        // address and port that processes of other hosts dial, also those that this one calls; empty: only this host's do
 	Keys      *keys.Keyring // who this process is, and whom it talks to
 	Plain     bool          // talk to anybody who reaches Listen, without Keys
-	Log       *slog.Logger  // nil: only what nobody should miss is logged, a handler's panic for one, by slog.Default()
+	Window    int           // messages of one process that may be here unreleased, at most: see package ripc; 0: 64
+	Log       *slog.Logger  // nil: only what nobody should miss is logged, a handler's panic for one, not its errors, by slog.Default()
 }
 
 // Node is a node with what it stands on.
@@ -58,7 +66,7 @@ func (n *Node) open(c *Config) error {
 	if n.device, err = verbs.Open(nic); err != nil {
 		return err
 	}
-	config := ripc.Config{Device: n.device, Resolver: n.resolver, Keys: c.Keys, Plain: c.Plain, Log: c.Log}
+	config := ripc.Config{Device: n.device, Resolver: n.resolver, Keys: c.Keys, Plain: c.Plain, Window: c.Window, Log: c.Log}
 	if c.Listen != "" {
 		config.Listen = []string{c.Listen}
 	}

@@ -56,6 +56,7 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 		{Config{Directory: t.TempDir(), Listen: "nowhere"}, "Listen"},
 		{Config{Directory: t.TempDir(), Listen: "127.0.0.1:0"}, "Plain"},
 		{Config{Directory: "/proc/none"}, "/proc/none"},
+		{Config{Directory: t.TempDir(), Window: -1}, "Config.Window is -1"},
 	} {
 		if n, err := Open(c.config); err == nil || n != nil || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v", c.config, err)

@@ -26,8 +26,9 @@
 // Who dials a service that takes calls, and is no listener, hears so (ripc.ErrNoLine); a listener refuses calls that do not dial it, and what
 // is sent to it.
 //
-// All connections between two processes go over one link. One that is not read holds up nobody else: its peer may send ahead
-// by a window of bytes, and what has come waits in memory of its own. Write returns when the bytes are the program's again, Close when
+// All connections between two processes go over one link, together with messages to services. A connection that is not read holds up
+// neither the others nor those: its peer may send ahead by a window of bytes, and what has come waits in memory of its own. But a service
+// that leaves its messages unreleased holds up connections: see package ripc. Write returns when the bytes are the program's again, Close when
 // everything is with the other process, or after a second.
 //
 // # What is copied
