@@ -96,9 +96,15 @@ func (f *office) refuse(l *link.Link, h *wire.Head, code wire.Code) {
 // nobody owns what nobody waits for.
 type nobody struct{}
 
-func (nobody) Sent(*link.Outgoing, error)                 {}
-func (nobody) Answered(*link.Outgoing, *link.Slot, error) {}
-func (nobody) Returned(*link.Outgoing, error)             {}
+func (nobody) Sent(*link.Outgoing, error)     {}
+func (nobody) Returned(*link.Outgoing, error) {}
+
+// Answered implements link.Owner.
+func (nobody) Answered(_ *link.Outgoing, s *link.Slot, _ error) {
+	if s != nil {
+		s.Release()
+	}
+}
 
 // Undelivered implements link.Handler: whoever sends to that service next hears of it, once.
 func (f *office) Undelivered(_ *link.Link, to ID, why error) {

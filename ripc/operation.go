@@ -192,7 +192,8 @@ func (o *operation) Returned(_ *link.Outgoing, err error) {
 	switch {
 	case o.abandoned:
 		o.finish(errAbandoned)
-	case o.sentErr != nil:
+	case o.sentErr != nil && o.slot == nil: // the answer may have been faster
+		o.link.Disown(&o.Outgoing) // the NIC reads nothing of it: it was taken back behind it
 		o.failed(o.sentErr)
 	default:
 		o.complete()

@@ -17,6 +17,7 @@ type route struct {
 	record  find.Record   // of the service
 	members []find.Record // of a group
 	until   clock.Time    // when they are looked for anew
+	newest  uint64        // the highest epoch that was heard of
 	seeking bool
 	was     bool                   // it was found before, and has not been given up since
 	debt    *UndeliveredError      // messages were not delivered, and their senders did not wait to hear so
@@ -128,14 +129,15 @@ func (r *route) found(records []find.Record, err error) {
 	} else {
 		r.record, r.was = records[0], true
 		r.peer = r.office.peerOf(&r.record)
+		r.moved(&r.record)
 	}
 	for _, o := range r.pending.Drain() {
 		r.office.begin(o)
 	}
 }
 
-// heard is told by the resolver of a service that has changed. What is sent from now on goes to its new process: the old one may
-// be stopped, and refuse nothing.
+// heard is told by the resolver of a service that has changed. What is sent from now on goes to its new process, and what is under way
+// follows it: the old one may be stopped, and refuse nothing.
 func (f *office) heard(now *find.Record) {
 	r := f.routes[now.Service]
 	switch {
@@ -144,6 +146,7 @@ func (f *office) heard(now *find.Record) {
 		r.until = 0
 	case now.Epoch > r.record.Epoch:
 		r.forget()
+		r.moved(now)
 	}
 }
 
