@@ -58,6 +58,11 @@ func (n *Node) checkBuffers(name string, list []*Buffer) error {
 // owns reports whether a buffer is the node's: no other memory can be lent.
 func (n *Node) owns(b *Buffer) bool { return b != nil && b.pool == n.pool }
 
+// wasReleased is the error of a buffer whose memory is somebody else's by now.
+func wasReleased(name string, i int) error {
+	return fmt.Errorf("%s[%d]: the buffer was released; release it when this has ended: %w", name, i, ErrArgument)
+}
+
 func noBuffer(name string, i int) error {
 	return fmt.Errorf("%s[%d] is nil, or a buffer of another node: %w", name, i, ErrArgument)
 }

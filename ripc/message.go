@@ -123,13 +123,14 @@ func failure(m *wire.Message) error {
 // pulling is a Pull, and whoever waits for it.
 type pulling struct {
 	link.Pull
-	err  error
-	done loop.Event
+	office *office
+	err    error
+	done   loop.Event
 }
 
 // Pulled implements link.PullOwner.
 func (p *pulling) Pulled(_ *link.Pull, err error) {
-	p.err = err
+	p.err = p.office.blame(err)
 	p.done.Set()
 }
 
@@ -166,11 +167,14 @@ func (m *Message) PullInto(ctx context.Context, into ...*Buffer) error {
 	if err := m.node.checkBuffers("into", into); err != nil {
 		return fmt.Errorf("pull: %w", err)
 	}
-	p := &pulling{}
+	p := &pulling{office: m.node.office}
 	p.Number, p.From, p.Until, p.Owner = m.head.Number, m.wire.Loans.All(), m.until, p
-	for _, b := range into {
+	for i, b := range into {
+		if !b.retain() {
+			releaseAll(into[:i])
+			return fmt.Errorf("pull: %w", wasReleased("into", i))
+		}
 		p.Into = append(p.Into, b.piece().Span)
-		b.Retain()
 	}
 	var err error
 	failed := m.node.on(func() { err = m.delivery.link.Pull(&p.Pull) })
@@ -252,9 +256,7 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 	o.Head.Code, o.Head.Number = code, m.head.Number
 	for place := range m.wire.Returns.Len() {
 		if b := r.Fill[place]; b != nil {
-			o.lent = append(o.lent, b)
-			b.Retain()
-			o.Fills = append(o.Fills, link.Fill{Return: place, Into: m.wire.Returns.All()[place], Piece: b.piece()})
+			o.Fills = append(o.Fills, link.Fill{Return: place, Into: m.wire.Returns.All()[place], Piece: o.keep("Fill", place, b)})
 		}
 	}
 	if len(o.Fills) > 0 && clock.Real.Now() >= m.until { // what is written to memory that was taken back breaks the link

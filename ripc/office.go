@@ -1,6 +1,7 @@
 package ripc
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft/ripc/link"
@@ -137,6 +138,14 @@ func (f *office) Ended(l *link.Link, why error) {
 	f.callersGone(l, why)
 	f.node.log.Debug("a link has ended", "process", p.node, "error", why)
 	p.lost(l)
+}
+
+// blame says of an error that the node was closed, if it was: who waits for something cannot know that its link has ended with that.
+func (f *office) blame(err error) error {
+	if err == nil || !f.isClosed || errors.Is(err, ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errNodeClosed, err)
 }
 
 // close ends everything that somebody could wait for.

@@ -70,22 +70,34 @@ func (n *Node) newOperation(kind wire.Type, from *Service, r *Request) *operatio
 	for _, item := range r.Items {
 		o.Items = append(o.Items, n.pool.piece(item))
 	}
-	o.Loans, o.Returns = o.keep(r.Lend), o.keep(r.Return)
+	o.Loans, o.Returns = o.keepAll("Lend", r.Lend), o.keepAll("Return", r.Return)
 	return o
 }
 
-// keep retains buffers until they are back.
-func (o *operation) keep(list []*Buffer) (pieces []link.Piece) {
-	for _, b := range list {
-		b.Retain()
-		o.lent = append(o.lent, b)
-		pieces = append(pieces, b.piece())
+// keepAll retains buffers until they are back.
+func (o *operation) keepAll(name string, list []*Buffer) (pieces []link.Piece) {
+	for i, b := range list {
+		pieces = append(pieces, o.keep(name, i, b))
 	}
 	return pieces
 }
 
+// keep retains one. If that was released before, perform says so.
+func (o *operation) keep(name string, i int, b *Buffer) link.Piece {
+	if !b.retain() {
+		o.err = wasReleased(name, i)
+		return link.Piece{}
+	}
+	o.lent = append(o.lent, b)
+	return b.piece()
+}
+
 // perform sends an operation, and waits for its end.
 func (n *Node) perform(ctx context.Context, o *operation) error {
+	if o.err != nil {
+		o.letGo()
+		return o.err
+	}
 	if ctx.Err() != nil {
 		o.letGo()
 		return ended(ctx)
@@ -304,7 +316,7 @@ func (o *operation) finish(err error) {
 		o.slot.Release()
 		o.slot = nil
 	}
-	o.err = err
+	o.err = o.office.blame(err)
 	o.letGo()
 	o.done.Set()
 	if o.whole != nil {
