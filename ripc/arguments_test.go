@@ -16,7 +16,7 @@ func TestWhatIsMissingIsAnErrorOfTheArguments(t *testing.T) {
 	s, err := n.Register(patient(t), "service")
 	check(t, err)
 	ctx := patient(t)
-	to, foreign := s.ID(), []*Buffer{filled(t, other, 10, "x")}
+	to, own, foreign := s.ID(), []*Buffer{filled(t, n, 10, "x")}, []*Buffer{filled(t, other, 10, "x")}
 	do := func(r Request) error {
 		_, err := n.Do(ctx, r)
 		return err
@@ -30,6 +30,11 @@ func TestWhatIsMissingIsAnErrorOfTheArguments(t *testing.T) {
 		"a send that lends nothing":       s.Post(ctx, Request{To: to, Lend: []*Buffer{nil}}),
 		"a buffer of another node":        do(Request{To: to, Lend: foreign}),
 		"less than no time":               do(Request{To: to, Expiry: -1}),
+		"a call that may be dropped":      do(Request{To: to, Drop: true}),
+		"lent to be read and written":     do(Request{To: to, Lend: own, Return: own}),
+		"a call to an empty name":         do(Request{To: Name("")}),
+		"a send to an empty name":         n.Send(ctx, Name("")),
+		"a send to a group without one":   n.Send(ctx, Group("")),
 		"a function without a node":       second(Function[int, int]{To: to}.Call(ctx, 1)),
 		"a function without a service":    second(Function[int, int]{From: n}.Call(ctx, 1)),
 		"a handler of no function":        s.Serve(ctx, 1, HandlerOf[int, int](nil, nil)),
@@ -81,7 +86,7 @@ func TestWhatIsWrongWithAReplyIsAnErrorOfTheArguments(t *testing.T) {
 		}
 		check(t, m.Answer(context.Background()))
 	})
-	m, err := n.Do(patient(t), Request{To: s.ID(), Lend: []*Buffer{own}, Return: []*Buffer{own}})
+	m, err := n.Do(patient(t), Request{To: s.ID(), Lend: []*Buffer{own}, Return: []*Buffer{filled(t, n, 10, "?")}})
 	check(t, err)
 	m.Release()
 	done.Wait()
