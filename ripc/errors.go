@@ -34,7 +34,8 @@ var (
 	ErrAnswered = errors.New("nobody waits for an answer")
 	// ErrClosed: the node or the service was closed.
 	ErrClosed = errors.New("closed")
-	// ErrCallerGone: the process that has called is gone, or its link. It is why a handler's context has ended: see context.Cause.
+	// ErrCallerGone: the process that has called is gone, or its link. It is why a call cannot be answered, and why a handler's context has
+	// ended: see context.Cause.
 	ErrCallerGone = errors.New("the caller is gone")
 	// ErrCallerGaveUp: the caller has cancelled its call. It is why a handler's context has ended: see context.Cause.
 	ErrCallerGaveUp = errors.New("the caller gave up")

@@ -80,8 +80,12 @@ func (m *Message) Deadline() (at time.Time, ok bool) {
 	if m.head.Patience == 0 {
 		return at, false
 	}
-	left := m.delivery.at.Add(time.Duration(m.head.Patience) * time.Millisecond).Sub(clock.Real.Now())
-	return time.Now().Add(left), true
+	return time.Now().Add(m.patientUntil().Sub(clock.Real.Now())), true
+}
+
+// patientUntil is the same by clock.Real, of a call that has said how long it is waited for.
+func (m *Message) patientUntil() clock.Time {
+	return m.delivery.at.Add(time.Duration(m.head.Patience) * time.Millisecond)
 }
 
 // Lent are the sizes of what the sender lends.

@@ -128,7 +128,7 @@ func (o *operation) start() {
 	if o.link == nil {
 		o.office.begin(o)
 	} else if err := o.link.Send(&o.Outgoing); errors.Is(err, link.ErrNotSent) {
-		o.finish(fmt.Errorf("%w: %w", ErrLost, err))
+		o.finish(fmt.Errorf("%w: %w", ErrCallerGone, err))
 	} else if err != nil {
 		o.finish(err)
 	}
@@ -149,10 +149,18 @@ func (o *operation) giveUp(why error) error {
 			err = fmt.Errorf("no answer: %w", why)
 		}
 		if o.abandon(why) && o.tries == 0 {
-			err = fmt.Errorf("%w: %w", link.ErrNotSent, err)
+			err = fmt.Errorf("%w: %w", o.office.notSent(), err)
 		}
 	})
 	return err
+}
+
+// notSent is that a message was not sent, and why if the program itself is in the way: it has room for no answer.
+func (f *office) notSent() error {
+	if held := f.hub.Held(); held > 0 {
+		return fmt.Errorf("%w: %d messages of this node were received and not released (Message.Release)", link.ErrNotSent, held)
+	}
+	return link.ErrNotSent
 }
 
 // abandon takes it back from wherever it is, and reports whether it surely was not sent. A service that is called is told, unless the
