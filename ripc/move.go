@@ -26,7 +26,7 @@ var errSilent = fmt.Errorf("%w: %w, and the one that had it is silent", ErrLost,
 // moved hears of an incarnation of the service. What is under way to those before follows it, or is answered, or fails.
 func (r *route) moved(now *find.Record) {
 	before := r.newest
-	r.newest = max(before, now.Epoch)
+	r.newest = now.Epoch
 	if before == 0 || now.Epoch <= before { // nothing was sent before the first was found
 		return
 	}

@@ -86,6 +86,27 @@ func TestAProcessThatLivesAnswersWhatItHas(t *testing.T) {
 	}
 }
 
+// A lookup that has begun before a service moved may find where it was: that is not believed, or what follows it would go back.
+func TestALookupThatIsOvertakenIsNotBelieved(t *testing.T) {
+	m := newMoving(t, false, true)
+	defer m.unsettled.Release()
+	old, err := m.d.Find(patient(t), Name("kv"))
+	check(t, err)
+	var r *route
+	check(t, m.a.on(func() {
+		r = m.a.office.routes[Name("kv")]
+		r.forget()
+		r.seeking = true
+	}))
+	m.move(t)
+	check(t, m.a.on(func() {
+		if r.found(old, nil); r.peer != nil {
+			t.Error("what it found was believed")
+		}
+	}))
+	check(t, <-m.ended)
+}
+
 // stop stops the child, and waits until it stands still.
 func (c *child) stop() {
 	c.t.Helper()

@@ -17,8 +17,9 @@ type route struct {
 	record  find.Record   // of the service
 	members []find.Record // of a group
 	until   clock.Time    // when they are looked for anew
-	newest  uint64        // the highest epoch that was heard of
+	newest  uint64        // the epoch that was heard of last
 	seeking bool
+	doubted bool                   // it has moved since it is being looked for: what is found may be what was
 	was     bool                   // it was found before, and has not been given up since
 	debt    *UndeliveredError      // messages were not delivered, and their senders did not wait to hear so
 	pending fifo.Queue[*operation] // wait for it to be found
@@ -111,9 +112,14 @@ func (r *route) seek() {
 
 // found sends what has waited, or says why not.
 func (r *route) found(records []find.Record, err error) {
-	r.seeking = false
+	wasDoubted := r.doubted
+	r.seeking, r.doubted = false, false
 	if err == nil && len(records) == 0 {
 		err = find.ErrNotFound
+	}
+	if err == nil && wasDoubted && records[0].Epoch < r.newest {
+		r.seek()
+		return
 	}
 	if err != nil {
 		if errors.Is(err, find.ErrNotFound) {
@@ -146,6 +152,7 @@ func (f *office) heard(now *find.Record) {
 		r.until = 0
 	case now.Epoch > r.record.Epoch:
 		r.forget()
+		r.doubted = r.seeking
 		r.moved(now)
 	}
 }
