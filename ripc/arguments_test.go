@@ -3,6 +3,7 @@ package ripc
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync"
 	"testing"
 
@@ -15,7 +16,7 @@ func TestWhatIsMissingIsAnErrorOfTheArguments(t *testing.T) {
 	s, err := n.Register(patient(t), "service")
 	check(t, err)
 	ctx := patient(t)
-	to, foreign := s.ID(), []*Buffer{filled(t, other, 10, "x")}
+	to, own, foreign := s.ID(), []*Buffer{filled(t, n, 10, "x")}, []*Buffer{filled(t, other, 10, "x")}
 	do := func(r Request) error {
 		_, err := n.Do(ctx, r)
 		return err
@@ -29,6 +30,11 @@ func TestWhatIsMissingIsAnErrorOfTheArguments(t *testing.T) {
 		"a send that lends nothing":       s.Post(ctx, Request{To: to, Lend: []*Buffer{nil}}),
 		"a buffer of another node":        do(Request{To: to, Lend: foreign}),
 		"less than no time":               do(Request{To: to, Expiry: -1}),
+		"a call that may be dropped":      do(Request{To: to, Drop: true}),
+		"lent to be read and written":     do(Request{To: to, Lend: own, Return: own}),
+		"a call to an empty name":         do(Request{To: Name("")}),
+		"a send to an empty name":         n.Send(ctx, Name("")),
+		"a send to a group without one":   n.Send(ctx, Group("")),
 		"a function without a node":       second(Function[int, int]{To: to}.Call(ctx, 1)),
 		"a function without a service":    second(Function[int, int]{From: n}.Call(ctx, 1)),
 		"a handler of no function":        s.Serve(ctx, 1, HandlerOf[int, int](nil, nil)),
@@ -80,9 +86,60 @@ func TestWhatIsWrongWithAReplyIsAnErrorOfTheArguments(t *testing.T) {
 		}
 		check(t, m.Answer(context.Background()))
 	})
-	m, err := n.Do(patient(t), Request{To: s.ID(), Lend: []*Buffer{own}, Return: []*Buffer{own}})
+	m, err := n.Do(patient(t), Request{To: s.ID(), Lend: []*Buffer{own}, Return: []*Buffer{filled(t, n, 10, "?")}})
 	check(t, err)
 	m.Release()
 	done.Wait()
 	check(t, s.Close())
+}
+
+// released is a buffer that was given back.
+func released(t *testing.T, n *Node) *Buffer {
+	b, err := n.Alloc(10)
+	check(t, err)
+	b.Release()
+	return b
+}
+
+// What was released is the next one's memory: it is neither lent, nor filled or written to. What was kept before it is let go.
+func TestABufferThatWasReleasedIsNotUsed(t *testing.T) {
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := b.Register(patient(t), "service")
+	check(t, err)
+	own, lent := filled(t, b, 10, "x"), filled(t, a, 10, "x")
+	serve(t, s, func(m *Message) {
+		for name, err := range map[string]error{
+			"lent by an answer":    m.AnswerWith(patient(t), Reply{Lend: []*Buffer{own, released(t, b)}}),
+			"filled into a return": m.AnswerWith(patient(t), Reply{Fill: map[int]*Buffer{0: released(t, b)}}),
+			"pulled into":          m.PullInto(patient(t), own, released(t, b)),
+		} {
+			wantReleased(t, name, err)
+		}
+		check(t, m.Answer(patient(t)))
+	})
+	for name, r := range map[string]Request{"lent": {Lend: []*Buffer{lent, released(t, a)}}, "lent for the answer": {Return: []*Buffer{lent, released(t, a)}}} {
+		r.To = s.ID()
+		_, err := a.Do(patient(t), r)
+		wantReleased(t, name, err)
+	}
+	m, err := a.Do(patient(t), Request{To: s.ID(), Lend: []*Buffer{lent, lent}, Return: []*Buffer{filled(t, a, 10, "?")}})
+	check(t, err)
+	m.Release()
+	if lent.users.Load() != 1 || own.users.Load() != 1 {
+		t.Errorf("%d and %d use what one has", lent.users.Load(), own.users.Load())
+	}
+	defer func() {
+		if recover() == nil {
+			t.Error("what was released was retained")
+		}
+	}()
+	released(t, a).Retain()
+}
+
+func wantReleased(t *testing.T, name string, err error) {
+	t.Helper()
+	if !errors.Is(err, ErrArgument) || !strings.Contains(err.Error(), "buffer was released") {
+		t.Errorf("%s: %v", name, err)
+	}
 }

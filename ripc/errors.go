@@ -17,8 +17,8 @@ var (
 	ErrNoService = errors.New("no such service")
 	// ErrUnreachable: the process that has the service cannot be linked with. The error says why.
 	ErrUnreachable = errors.New("not reachable")
-	// ErrLost: the link to the service ended while the message was on its way, or its answer: it may have been delivered, or
-	// not. Messages marked Idempotent are sent again instead.
+	// ErrLost: the link to the service ended while the message was on its way, or its answer, or the service has moved away from a
+	// process that is silent: it may have been delivered, or not. Messages marked Idempotent are sent again instead.
 	ErrLost = link.ErrLost
 	// ErrTooLarge: it does not fit into a short message. Lend it instead.
 	ErrTooLarge = link.ErrTooLarge
@@ -36,7 +36,8 @@ var (
 	ErrAnswered = errors.New("nobody waits for an answer")
 	// ErrClosed: the node or the service was closed.
 	ErrClosed = errors.New("closed")
-	// ErrCallerGone: the process that has called is gone, or its link. It is why a handler's context has ended: see context.Cause.
+	// ErrCallerGone: the process that has called is gone, or its link. It is why a call cannot be answered, and why a handler's context has
+	// ended: see context.Cause.
 	ErrCallerGone = errors.New("the caller is gone")
 	// ErrCallerGaveUp: the caller has cancelled its call. It is why a handler's context has ended: see context.Cause.
 	ErrCallerGaveUp = errors.New("the caller gave up")

@@ -36,7 +36,7 @@ func TestWhoGivesUpBreaksNothing(t *testing.T) {
 				done <- use(m, lent, own)
 			})
 			there := filled(t, a, 1000, "x")
-			_, err = a.Do(ctx, Request{To: s.ID(), Lend: []*Buffer{there}, Return: []*Buffer{there}})
+			_, err = a.Do(ctx, Request{To: s.ID(), Lend: []*Buffer{there}, Return: []*Buffer{filled(t, a, 1000, "?")}})
 			if !errors.Is(err, context.Canceled) {
 				t.Errorf("given up: %v", err)
 			}

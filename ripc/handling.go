@@ -2,8 +2,10 @@ package ripc
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/ripc/link"
 )
 
@@ -71,6 +73,25 @@ func (f *office) callersGone(over *link.Link, why error) {
 			h.cancel(cause)
 		}
 	}
+}
+
+// errOverdue is how a call ends that has waited for its turn for too long.
+var errOverdue = fmt.Errorf("it was not its turn before the caller's time was over: %w", context.DeadlineExceeded)
+
+// unwanted is why nobody waits for the answer to a call any more; nil: somebody does, or it is none.
+func (m *Message) unwanted() error {
+	if m.isOverdue() {
+		return errOverdue
+	}
+	if cause := context.Cause(m.handling.ctx); errors.Is(cause, ErrCallerGone) || errors.Is(cause, ErrCallerGaveUp) {
+		return cause
+	}
+	return nil
+}
+
+// isOverdue reports whether the caller has said that it waits no longer than until now.
+func (m *Message) isOverdue() bool {
+	return m.head.Patience > 0 && clock.Real.Now() >= m.patientUntil()
 }
 
 // GivenUp implements link.Handler: a call that is being handled is told so, and one that nobody has received yet is received by nobody.

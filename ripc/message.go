@@ -80,8 +80,12 @@ func (m *Message) Deadline() (at time.Time, ok bool) {
 	if m.head.Patience == 0 {
 		return at, false
 	}
-	left := m.delivery.at.Add(time.Duration(m.head.Patience) * time.Millisecond).Sub(clock.Real.Now())
-	return time.Now().Add(left), true
+	return time.Now().Add(m.patientUntil().Sub(clock.Real.Now())), true
+}
+
+// patientUntil is the same by clock.Real, of a call that has said how long it is waited for.
+func (m *Message) patientUntil() clock.Time {
+	return m.delivery.at.Add(time.Duration(m.head.Patience) * time.Millisecond)
 }
 
 // Lent are the sizes of what the sender lends.
@@ -123,13 +127,14 @@ func failure(m *wire.Message) error {
 // pulling is a Pull, and whoever waits for it.
 type pulling struct {
 	link.Pull
-	err  error
-	done loop.Event
+	office *office
+	err    error
+	done   loop.Event
 }
 
 // Pulled implements link.PullOwner.
 func (p *pulling) Pulled(_ *link.Pull, err error) {
-	p.err = err
+	p.err = p.office.blame(err)
 	p.done.Set()
 }
 
@@ -166,11 +171,14 @@ func (m *Message) PullInto(ctx context.Context, into ...*Buffer) error {
 	if err := m.node.checkBuffers("into", into); err != nil {
 		return fmt.Errorf("pull: %w", err)
 	}
-	p := &pulling{}
+	p := &pulling{office: m.node.office}
 	p.Number, p.From, p.Until, p.Owner = m.head.Number, m.wire.Loans.All(), m.until, p
-	for _, b := range into {
+	for i, b := range into {
+		if !b.retain() {
+			releaseAll(into[:i])
+			return fmt.Errorf("pull: %w", wasReleased("into", i))
+		}
 		p.Into = append(p.Into, b.piece().Span)
-		b.Retain()
 	}
 	var err error
 	failed := m.node.on(func() { err = m.delivery.link.Pull(&p.Pull) })
@@ -252,9 +260,7 @@ func (m *Message) answer(ctx context.Context, r *Reply, code wire.Code) error {
 	o.Head.Code, o.Head.Number = code, m.head.Number
 	for place := range m.wire.Returns.Len() {
 		if b := r.Fill[place]; b != nil {
-			o.lent = append(o.lent, b)
-			b.Retain()
-			o.Fills = append(o.Fills, link.Fill{Return: place, Into: m.wire.Returns.All()[place], Piece: b.piece()})
+			o.Fills = append(o.Fills, link.Fill{Return: place, Into: m.wire.Returns.All()[place], Piece: o.keep("Fill", place, b)})
 		}
 	}
 	if len(o.Fills) > 0 && clock.Real.Now() >= m.until { // what is written to memory that was taken back breaks the link

@@ -1,6 +1,7 @@
 package ripc
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/weft-fabric/weft/ripc/link"
@@ -107,9 +108,15 @@ func (f *office) refuse(l *link.Link, h *wire.Head, code wire.Code) {
 // nobody owns what nobody waits for.
 type nobody struct{}
 
-func (nobody) Sent(*link.Outgoing, error)                 {}
-func (nobody) Answered(*link.Outgoing, *link.Slot, error) {}
-func (nobody) Returned(*link.Outgoing, error)             {}
+func (nobody) Sent(*link.Outgoing, error)     {}
+func (nobody) Returned(*link.Outgoing, error) {}
+
+// Answered implements link.Owner.
+func (nobody) Answered(_ *link.Outgoing, s *link.Slot, _ error) {
+	if s != nil {
+		s.Release()
+	}
+}
 
 // Undelivered implements link.Handler: whoever sends to that service next hears of it, once. What was said on a line ends the line.
 func (f *office) Undelivered(l *link.Link, to ID, why error) {
@@ -146,6 +153,14 @@ func (f *office) Ended(l *link.Link, why error) {
 	f.callersGone(l, why)
 	f.node.log.Debug("a link has ended", "process", p.node, "error", link.Detailed(why))
 	p.lost(l)
+}
+
+// blame says of an error that the node was closed, if it was: who waits for something cannot know that its link has ended with that.
+func (f *office) blame(err error) error {
+	if err == nil || !f.isClosed || errors.Is(err, ErrClosed) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", errNodeClosed, err)
 }
 
 // close ends everything that somebody could wait for.

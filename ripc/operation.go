@@ -70,22 +70,34 @@ func (n *Node) newOperation(kind wire.Type, from *Service, r *Request) *operatio
 	for _, item := range r.Items {
 		o.Items = append(o.Items, n.pool.piece(item))
 	}
-	o.Loans, o.Returns = o.keep(r.Lend), o.keep(r.Return)
+	o.Loans, o.Returns = o.keepAll("Lend", r.Lend), o.keepAll("Return", r.Return)
 	return o
 }
 
-// keep retains buffers until they are back.
-func (o *operation) keep(list []*Buffer) (pieces []link.Piece) {
-	for _, b := range list {
-		b.Retain()
-		o.lent = append(o.lent, b)
-		pieces = append(pieces, b.piece())
+// keepAll retains buffers until they are back.
+func (o *operation) keepAll(name string, list []*Buffer) (pieces []link.Piece) {
+	for i, b := range list {
+		pieces = append(pieces, o.keep(name, i, b))
 	}
 	return pieces
 }
 
+// keep retains one. If that was released before, perform says so.
+func (o *operation) keep(name string, i int, b *Buffer) link.Piece {
+	if !b.retain() {
+		o.err = wasReleased(name, i)
+		return link.Piece{}
+	}
+	o.lent = append(o.lent, b)
+	return b.piece()
+}
+
 // perform sends an operation, and waits for its end.
 func (n *Node) perform(ctx context.Context, o *operation) error {
+	if o.err != nil {
+		o.letGo()
+		return o.err
+	}
 	if ctx.Err() != nil {
 		o.letGo()
 		return fmt.Errorf("%w: %w", link.ErrNotSent, ended(ctx))
@@ -116,7 +128,7 @@ func (o *operation) start() {
 	if o.link == nil {
 		o.office.begin(o)
 	} else if err := o.link.Send(&o.Outgoing); errors.Is(err, link.ErrNotSent) {
-		o.finish(fmt.Errorf("%w: %w", ErrLost, err))
+		o.finish(fmt.Errorf("%w: %w", ErrCallerGone, err))
 	} else if err != nil {
 		o.finish(err)
 	}
@@ -137,10 +149,18 @@ func (o *operation) giveUp(why error) error {
 			err = fmt.Errorf("no answer: %w", why)
 		}
 		if o.abandon(why) && o.tries == 0 {
-			err = fmt.Errorf("%w: %w", link.ErrNotSent, err)
+			err = fmt.Errorf("%w: %w", o.office.notSent(), err)
 		}
 	})
 	return err
+}
+
+// notSent is that a message was not sent, and why if the program itself is in the way: it has room for no answer.
+func (f *office) notSent() error {
+	if held := f.hub.Held(); held > 0 {
+		return fmt.Errorf("%w: %d messages of this node were received and not released (Message.Release)", link.ErrNotSent, held)
+	}
+	return link.ErrNotSent
 }
 
 // abandon takes it back from wherever it is, and reports whether it surely was not sent. A service that is called is told, unless the
@@ -195,7 +215,8 @@ func (o *operation) Returned(_ *link.Outgoing, err error) {
 	switch {
 	case o.abandoned:
 		o.finish(errAbandoned)
-	case o.sentErr != nil:
+	case o.sentErr != nil && o.slot == nil: // the answer may have been faster
+		o.link.Disown(&o.Outgoing) // the NIC reads nothing of it: it was taken back behind it
 		o.failed(o.sentErr)
 	default:
 		o.complete()
@@ -306,7 +327,7 @@ func (o *operation) finish(err error) {
 		o.slot.Release()
 		o.slot = nil
 	}
-	o.err = err
+	o.err = o.office.blame(err)
 	o.letGo()
 	o.done.Set()
 	if o.whole != nil {

@@ -42,8 +42,25 @@ func (b *Buffer) Cut(n int) {
 	b.size = n
 }
 
-// Retain counts one more user.
-func (b *Buffer) Retain() { b.users.Add(1) }
+// Retain counts one more user. After the last Release it panics: the memory is somebody else's by then.
+func (b *Buffer) Retain() {
+	if !b.retain() {
+		panic("ripc: a buffer was retained after its last release")
+	}
+}
+
+// retain is Retain, and reports whether there was a user before.
+func (b *Buffer) retain() bool {
+	for {
+		users := b.users.Load()
+		if users <= 0 {
+			return false
+		}
+		if b.users.CompareAndSwap(users, users+1) {
+			return true
+		}
+	}
+}
 
 // Release counts one user less. The last one gives the buffer back; one more panics, as a second free would.
 func (b *Buffer) Release() {

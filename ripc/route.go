@@ -17,7 +17,9 @@ type route struct {
 	record  find.Record   // of the service
 	members []find.Record // of a group
 	until   clock.Time    // when they are looked for anew
+	newest  uint64        // the epoch that was heard of last
 	seeking bool
+	doubted bool                   // it has moved since it is being looked for: what is found may be what was
 	was     bool                   // it was found before, and has not been given up since
 	debt    *UndeliveredError      // messages were not delivered, and their senders did not wait to hear so
 	pending fifo.Queue[*operation] // wait for it to be found
@@ -110,9 +112,14 @@ func (r *route) seek() {
 
 // found sends what has waited, or says why not.
 func (r *route) found(records []find.Record, err error) {
-	r.seeking = false
+	wasDoubted := r.doubted
+	r.seeking, r.doubted = false, false
 	if err == nil && len(records) == 0 {
 		err = find.ErrNotFound
+	}
+	if err == nil && wasDoubted && records[0].Epoch < r.newest {
+		r.seek()
+		return
 	}
 	if err != nil {
 		if errors.Is(err, find.ErrNotFound) {
@@ -128,14 +135,15 @@ func (r *route) found(records []find.Record, err error) {
 	} else {
 		r.record, r.was = records[0], true
 		r.peer = r.office.peerOf(&r.record)
+		r.moved(&r.record)
 	}
 	for _, o := range r.pending.Drain() {
 		r.office.begin(o)
 	}
 }
 
-// heard is told by the resolver of a service that has changed. What is sent from now on goes to its new process: the old one may
-// be stopped, and refuse nothing.
+// heard is told by the resolver of a service that has changed. What is sent from now on goes to its new process, and what is under way
+// follows it: the old one may be stopped, and refuse nothing.
 func (f *office) heard(now *find.Record) {
 	r := f.routes[now.Service]
 	switch {
@@ -144,6 +152,8 @@ func (f *office) heard(now *find.Record) {
 		r.until = 0
 	case now.Epoch > r.record.Epoch:
 		r.forget()
+		r.doubted = r.seeking
+		r.moved(now)
 	}
 }
 

@@ -22,7 +22,7 @@ import (
 type Handler func(ctx context.Context, m *Message) error
 
 // Serve hands messages to a handler, so many at a time as it is told, until ctx ends or the service does. It returns when all
-// handlers have, with nil if ctx has ended.
+// handlers have, with nil if ctx has ended. A call whose caller is gone, or whose time is over before its turn comes, is not handled.
 func (s *Service) Serve(ctx context.Context, parallel int, handle Handler) error {
 	if parallel < 1 || handle == nil {
 		return fmt.Errorf("serve %q: %d messages at a time, or the handler is nil: %w", s.name, parallel, ErrArgument)
@@ -70,26 +70,45 @@ func (s *Service) handleOne(m *Message, handle Handler) {
 	defer m.Release()
 	err := errExited
 	defer func() { s.conclude(m, err) }()
+	if unwanted := m.unwanted(); unwanted != nil {
+		err = unwanted
+		return
+	}
 	err = guard(m, handle)
 }
 
 // conclude answers a call whose handler has not: with its error, or with nothing. Who waits is told also if it is the end of the
 // handler's context that was in the way.
-func (s *Service) conclude(m *Message, err error) {
-	if err != nil {
-		s.node.log.Warn("a handler has failed", "service", s.name, "error", err)
+func (s *Service) conclude(m *Message, failed error) {
+	if unsent := m.settle(failed); failed != nil || unsent != nil {
+		s.report(m, failed, unsent)
 	}
+}
+
+// settle answers a call that was not answered.
+func (m *Message) settle(failed error) error {
 	if !m.IsCall() || m.isAnswered {
-		return
+		return nil
 	}
 	ctx := context.WithoutCancel(m.handling.ctx)
-	if err != nil {
-		err = m.failWith(ctx, err)
-	} else {
-		err = m.Answer(ctx)
+	if failed != nil {
+		return m.failWith(ctx, failed)
 	}
-	if err != nil {
-		s.node.log.Info("an answer was not sent", "service", s.name, "error", err)
+	return m.Answer(ctx)
+}
+
+// report logs how a handler has failed, or its answer. That of one whose context had ended is no news: its caller may just have left.
+func (s *Service) report(m *Message, failed, unsent error) {
+	log := s.node.log
+	if m.handling.ctx.Err() != nil || m.isOverdue() {
+		log.Debug("a handler has ended that nobody waited for", "service", s.name, "error", orElse(failed, unsent))
+		return
+	}
+	if failed != nil {
+		log.Warn("a handler has failed", "service", s.name, "error", failed)
+	}
+	if unsent != nil {
+		log.Info("an answer was not sent", "service", s.name, "error", unsent)
 	}
 }
 

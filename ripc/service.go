@@ -425,11 +425,8 @@ func (n *Node) call(ctx context.Context, from *Service, r *Request) (*Message, e
 
 // callFor returns the answer to a call, whatever that says.
 func (n *Node) callFor(ctx context.Context, from *Service, r *Request) (*Message, error) {
-	if err := n.check(r); err != nil {
+	if err := n.checkCall(r); err != nil {
 		return nil, err
-	}
-	if r.To.Kind() == wire.Group {
-		return nil, fmt.Errorf("a group is sent to, and not called: %w", ErrArgument)
 	}
 	o := n.newOperation(wire.Call, from, r)
 	if err := n.perform(ctx, o); err != nil {

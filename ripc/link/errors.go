@@ -13,7 +13,7 @@ var (
 	// ErrNotSent: the message was not sent, and will not be. It may be sent again, or elsewhere.
 	ErrNotSent = errors.New("the message was not sent")
 	// ErrLost: the link ended while the message was on its way, or its answer. It may have been delivered, or not.
-	ErrLost = errors.New("the link ended, and nobody knows whether the message was delivered")
+	ErrLost = errors.New("nobody knows whether the message was delivered")
 	// ErrExpired: the peer did not give back what was lent in time; it was taken back.
 	ErrExpired = errors.New("what was lent was not released in time, and was taken back")
 	// ErrTooLarge: the message does not fit into a receive of the peer's. It can be sent long.

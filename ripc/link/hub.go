@@ -123,6 +123,19 @@ func (h *Hub) Links() int { return h.links.len() }
 // All are those links. They may be closed meanwhile.
 func (h *Hub) All() iter.Seq[*Link] { return h.links.all() }
 
+// Held is how many messages the program holds, if no call can be sent because of that; else 0.
+func (h *Hub) Held() (n int) {
+	if h.promised+h.batch <= h.config.MaxSlots {
+		return 0
+	}
+	for _, s := range h.arriving.list {
+		if s.link != nil {
+			n++
+		}
+	}
+	return n
+}
+
 // SlotSize is how many bytes a message of the hub's may have.
 func (h *Hub) SlotSize() int { return h.config.SlotSize }
 
