@@ -68,5 +68,6 @@
 //
 // A service is one process's at a time. One that was stopped, and superseded meanwhile, receives nothing more when it goes on, not even
 // what lies in its queue: the calls among that are sent to whoever has the service by then. What Receive has returned before is the
-// program's affair.
+// program's affair. Whoever waits for an answer of a stopped process does not wait for it to go on: when the service has moved, what is
+// Idempotent is sent again, and the rest is ErrLost two seconds later, if nothing was heard of the old process until then.
 package ripc
