@@ -312,72 +312,63 @@ func TestAHandlerHasItsCallersDeadline(t *testing.T) {
 	done.Wait()
 }
 
-// Whatever becomes of a handler, its caller hears of it, and the next one is served.
-func TestACallerHearsOfAHandlerThatDoesNotReturn(t *testing.T) {
+// served returns a service that has a handler, and a node that can call it.
+func served(t *testing.T, handle Handler) (caller *Node, service ID) {
+	t.Helper()
 	d := newDirectory()
-	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
-	s, err := b.Register(patient(t), "service")
+	caller, at := newNode(t, d, Config{}), newNode(t, d, Config{})
+	s, err := at.Register(patient(t), "service")
 	check(t, err)
 	var done sync.WaitGroup
-	done.Go(func() {
-		_ = s.Serve(context.Background(), 1, func(_ context.Context, m *Message) error {
-			if string(m.Bytes()) == "Goexit" {
-				runtime.Goexit()
-			}
-			return (*find.TakenError)(nil)
-		})
+	done.Go(func() { _ = s.Serve(context.Background(), 1, handle) })
+	t.Cleanup(func() {
+		check(t, s.Close())
+		done.Wait()
+	})
+	return caller, s.ID()
+}
+
+// Whatever becomes of a handler, its caller hears of it, and the next one is served.
+func TestACallerHearsOfAHandlerThatDoesNotReturn(t *testing.T) {
+	a, service := served(t, func(_ context.Context, m *Message) error {
+		if string(m.Bytes()) == "Goexit" {
+			runtime.Goexit()
+		}
+		return (*find.TakenError)(nil)
 	})
 	for range 2 {
 		for _, what := range []string{"Goexit", "nil pointer"} { // of which it cannot be asked what it means
-			if _, err := a.Call(patient(t), s.ID(), []byte(what)); !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), what) {
+			if _, err := a.Call(patient(t), service, []byte(what)); !errors.Is(err, ErrFailed) || !strings.Contains(err.Error(), what) {
 				t.Errorf("the caller hears %v", err)
 			}
 		}
 	}
-	check(t, s.Close())
-	done.Wait()
 }
 
 // A handler may release a call before it returns, to have room for the next. Its caller is answered all the same.
 func TestACallThatItsHandlerHasReleasedIsAnswered(t *testing.T) {
-	d := newDirectory()
-	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
-	s, err := b.Register(patient(t), "service")
-	check(t, err)
-	var done sync.WaitGroup
-	done.Go(func() {
-		_ = s.Serve(context.Background(), 1, func(_ context.Context, m *Message) error {
-			m.Release()
-			return nil
-		})
+	a, service := served(t, func(_ context.Context, m *Message) error {
+		m.Release()
+		return nil
 	})
-	m, err := a.Call(patient(t), s.ID())
+	m, err := a.Call(patient(t), service)
 	check(t, err)
 	m.Release()
-	check(t, s.Close())
-	done.Wait()
 }
 
 // That the time is over is one error, whoever notices it first: the caller, or the handler.
 func TestATimeThatIsOverAtTheServiceIsAnErrorOfTheContexts(t *testing.T) {
-	d := newDirectory()
-	a, b := newNode(t, d, Config{}), newNode(t, d, Config{})
-	s, err := b.Register(patient(t), "service")
-	check(t, err)
 	failure := fmt.Errorf("read: %w", context.DeadlineExceeded)
-	var done sync.WaitGroup
-	done.Go(func() { _ = s.Serve(context.Background(), 1, func(context.Context, *Message) error { return failure }) })
-	_, err = a.Call(patient(t), s.ID())
+	a, service := served(t, func(context.Context, *Message) error { return failure })
+	_, err := a.Call(patient(t), service)
 	var failed *FailedError
 	if !errors.Is(err, context.DeadlineExceeded) || !errors.As(err, &failed) || failed.Text != failure.Error() {
 		t.Errorf("the caller hears %v", err)
 	}
 	failure = fmt.Errorf("read: %w", context.Canceled) // it was not the caller who has done that
-	if _, err = a.Call(patient(t), s.ID()); !errors.Is(err, ErrFailed) || errors.Is(err, context.Canceled) {
+	if _, err = a.Call(patient(t), service); !errors.Is(err, ErrFailed) || errors.Is(err, context.Canceled) {
 		t.Errorf("the caller hears %v", err)
 	}
-	check(t, s.Close())
-	done.Wait()
 }
 
 // panicOf returns what f panics with.
