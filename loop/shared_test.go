@@ -341,10 +341,16 @@ func recovered(t *testing.T, f func()) {
 
 // A function of Do's may have been in the middle of changing a machine.
 func TestAPanicInDoEndsEveryWait(t *testing.T) {
+	panicEndsEveryWait(t, func(*office) { panic("mine") })
+}
+
+// panicEndsEveryWait checks that nobody waits any more, or begins to, when a function of Do has panicked.
+func panicEndsEveryWait(t *testing.T, f func(o *office)) {
+	t.Helper()
 	o := newOffice(t, Config{})
 	o.await(context.Background(), 0)
 	o.await(context.Background(), 1)
-	recovered(t, func() { _ = o.Do(func() { panic("mine") }) })
+	recovered(t, func() { _ = o.Do(func() { f(o) }) })
 	o.ended(0, errPanicked)
 	o.ended(1, errPanicked)
 	if err := o.Do(func() {}); !errors.Is(err, errPanicked) {
@@ -389,18 +395,7 @@ func TestAPanicIsKnownToComeFromTheLoop(t *testing.T) {
 
 // After a machine's panic completions may be lost. Nobody may wait for them.
 func TestAPanicOfAMachineEndsEveryWait(t *testing.T) {
-	o := newOffice(t, Config{})
-	o.await(context.Background(), 0)
-	o.await(context.Background(), 1)
-	recovered(t, func() { _ = o.Do(func() { o.complete(100) }) })
-	o.ended(0, errPanicked)
-	o.ended(1, errPanicked)
-	if err := o.Do(func() {}); !errors.Is(err, errPanicked) {
-		t.Errorf("do: %v", err)
-	}
-	if err := o.Close(); !errors.Is(err, errPanicked) {
-		t.Errorf("close: %v", err)
-	}
+	panicEndsEveryWait(t, func(o *office) { o.complete(100) })
 }
 
 // The same if the machine was stepped by the goroutine that waits.
