@@ -3,7 +3,6 @@ package loop
 import (
 	"context"
 	"fmt"
-	"runtime"
 )
 
 // This file is the part of the goroutine that runs a shared loop while it waits.
@@ -44,13 +43,13 @@ func (s *Shared) isRelieved(e *Event) bool {
 
 // pause lets others have the lock before the next turn. If there was nothing to do it waits for completions.
 func (s *Shared) pause(done int, alarm *alarm) {
-	switch {
-	case done == 0:
+	switch keepsTurning := s.loop.keepsTurning(); {
+	case done == 0 && !keepsTurning:
 		s.sleep(alarm)
-	case s.told > 0 || s.wanting.Load() > 0:
+	case s.told > 0 || s.wanting.Load() > 0 || keepsTurning && s.loop.isLong(done):
 		// Who was told something can run here and now: to be fetched by another core would take longer.
 		s.mu.Unlock()
-		runtime.Gosched()
+		s.loop.yield()
 		s.mu.Lock()
 	}
 }

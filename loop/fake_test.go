@@ -163,7 +163,11 @@ func (r *recorder) Step(c *verbs.Completion) {
 // watcher is a recorder that scans.
 type watcher struct {
 	recorder
+	loop  *Loop
 	scans []clock.Time
 }
 
-func (w *watcher) Scan(now clock.Time) { w.scans = append(w.scans, now) }
+func (w *watcher) Scan() bool {
+	w.scans = append(w.scans, w.loop.Now())
+	return false
+}

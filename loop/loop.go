@@ -21,8 +21,9 @@ type Machine interface {
 
 // Scanner is a Machine that also looks at words that peers write without notice.
 type Scanner interface {
-	// Scan is called every turn, and at least once every Config.ScanEvery; in a simulator when a peer has written.
-	Scan(now clock.Time)
+	// Scan is called every turn, and at least once every Config.ScanEvery; in a simulator when a peer has written. It reports whether
+	// it has found something.
+	Scan() (found bool)
 }
 
 // What can be wrong with a call.
@@ -82,6 +83,7 @@ type Loop struct {
 	isPausing bool // it has waited, or is about to
 	isVirtual bool // the clock is not the machine's: to read it costs nothing
 	unlooked  int  // turns since timers were looked for
+	blanks    int  // turns of a loop that keeps turning, since there was something to do
 
 	busy     atomic.Bool // somebody runs the loop
 	isClosed atomic.Bool
@@ -150,7 +152,7 @@ func (l *Loop) Add(m Machine) (Port, error) {
 	return Port{loop: l, owner: owner, serial: serial}, nil
 }
 
-// Turn does what there is to do, without waiting, and says how many completions, timers and handed-over functions that
+// Turn does what there is to do, without waiting, and says how many completions, timers, handed-over functions and findings that
 // were. It fails with ErrBusy if the loop is being run already.
 func (l *Loop) Turn() (int, error) {
 	if l.isClosed.Load() || !l.busy.CompareAndSwap(false, true) {
@@ -197,7 +199,7 @@ func (l *Loop) turn() (int, error) {
 		l.flush()
 		done += l.stepTimers(done > 0)
 		if len(l.machines.scanners) > 0 {
-			l.machines.scan(l.Now())
+			done += l.machines.scan()
 		}
 	}
 	if err := l.queue.Flush(); err != nil {
@@ -265,11 +267,11 @@ func (l *Loop) strand(c *verbs.Completion) {
 // lookEvery is how many busy turns in which nobody asks for the time make one that looks for timers.
 const lookEvery = 4
 
-// stepTimers steps machines with the timers that have come. A busy loop does not read the machine's clock for that in every
-// turn: it takes as long as the rest of one. It does for timers that were set for at once, and if there was nothing else to do.
+// stepTimers steps machines with the timers that have come. A loop that is busy, or polls, does not read the machine's clock for that
+// in every turn: it takes as long as the rest of one. It does for timers that were set for at once, and before it sleeps.
 func (l *Loop) stepTimers(isBusy bool) int {
 	l.unlooked++
-	if isBusy && l.unlooked < lookEvery && l.timers.next() > l.set && !l.isStamped && !l.isVirtual {
+	if (isBusy || l.Polls()) && l.unlooked < lookEvery && l.timers.next() > l.set && !l.isStamped && !l.isVirtual {
 		return 0
 	}
 	l.unlooked = 0

@@ -376,7 +376,7 @@ func TestScannersBoundTheSleep(t *testing.T) {
 	if r.Next() != clock.Never || r.Scans() {
 		t.Errorf("without scanners: next %v, scans %t", r.Next(), r.Scans())
 	}
-	var w watcher
+	w := watcher{loop: r.Loop}
 	port, err := r.Add(&w)
 	check(t, err)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -547,7 +547,11 @@ func TestScannersMayGo(t *testing.T) {
 type scanFunc func()
 
 func (scanFunc) Step(*verbs.Completion) {}
-func (f scanFunc) Scan(clock.Time)      { f() }
+
+func (f scanFunc) Scan() bool {
+	f()
+	return false
+}
 
 func TestBadConfig(t *testing.T) {
 	r := newRig(t, Config{})

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/verbs"
 )
 
@@ -134,16 +133,17 @@ func (ms *machines) remove(owner uint16) {
 }
 
 // scan lets every scanner look, and closes the holes that removed ones have left. A scanner that is added meanwhile has
-// its first look in the next turn.
-func (ms *machines) scan(now clock.Time) {
+// its first look in the next turn. It returns how many have found something.
+func (ms *machines) scan() (found int) {
 	if ms.scanning < len(ms.scanners) {
 		ms.closeHoles()
 	}
 	for i := range len(ms.scanners) {
-		if s := ms.scanners[i]; s != nil {
-			s.Scan(now)
+		if s := ms.scanners[i]; s != nil && s.Scan() {
+			found++
 		}
 	}
+	return found
 }
 
 func (ms *machines) closeHoles() {

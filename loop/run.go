@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"time"
+
+	"github.com/weft-fabric/weft/internal/yield"
 )
 
 // Waiting is how a loop waits when there is nothing to do. The zero value is Hybrid(DefaultSpin).
@@ -29,6 +31,9 @@ func Sleeping() Waiting { return Waiting{true, 0} }
 // Hybrid spins for a while after the last activity, then sleeps. RDMC (section 4.2) takes 50 ms. A loop that finds such
 // spinning to be in vain, because many pauses are longer, sleeps at once until they get shorter.
 func Hybrid(spin time.Duration) Waiting { return Waiting{true, spin} }
+
+// Polls reports whether the loop never sleeps. One in virtual time always does.
+func (l *Loop) Polls() bool { return l.config.Waiting.spin == math.MaxInt64 && !l.isVirtual }
 
 func (w Waiting) duration() time.Duration {
 	if !w.chosen {
@@ -70,7 +75,10 @@ func (l *Loop) inline(ctx context.Context, finished func() bool) error {
 		if err != nil || finished() || stopped.Load() {
 			return err
 		}
-		if n == 0 {
+		switch {
+		case l.keepsTurning():
+			l.pause(n)
+		case n == 0:
 			if err := l.wait(); err != nil {
 				return err
 			}
@@ -84,6 +92,39 @@ func (l *Loop) wait() error {
 		return nil
 	}
 	return l.queue.WaitUntil(l.Next(), l.spin())
+}
+
+// keepsTurning reports whether the loop turns again and again: it polls, and its completion queue, which would do that for it, does not
+// look at what its Scanners look at.
+func (l *Loop) keepsTurning() bool { return l.Polls() && l.Scans() }
+
+// How many blank turns there are between two offers of the processor to other goroutines, and before a loop that keeps turning takes it
+// that what it waits for may be waiting for its core.
+const (
+	blanksToYield = 64
+	blanksToStay  = 512
+)
+
+// isLong counts a turn of a loop that keeps turning, and reports whether others should have the processor before the next one.
+func (l *Loop) isLong(done int) bool {
+	if l.blanks++; done > 0 {
+		l.blanks = 0
+	}
+	return l.blanks%blanksToYield == blanksToYield-1
+}
+
+// pause lets others have the processor before the next turn, if there was nothing to do for a while.
+func (l *Loop) pause(done int) {
+	if l.isLong(done) {
+		l.yield()
+	}
+}
+
+func (l *Loop) yield() {
+	runtime.Gosched()
+	if l.blanks > blanksToStay {
+		yield.Core()
+	}
 }
 
 // spin is how long to spin now before sleeping: the pause begins when it is first asked.

@@ -68,6 +68,10 @@ type host struct {
 }
 
 func newHost(config soft.Config, waiting loop.Waiting) *host {
+	return newHostWith(config, loop.Config{Waiting: waiting})
+}
+
+func newHostWith(config soft.Config, turning loop.Config) *host {
 	nic, err := soft.New(config)
 	check(err)
 	h := &host{}
@@ -77,7 +81,8 @@ func newHost(config soft.Config, waiting loop.Waiting) *host {
 	check(err)
 	h.queue, err = h.device.NewCompletionQueue(1024)
 	check(err)
-	h.loop, err = loop.New(loop.Config{Completions: h.queue, Waiting: waiting})
+	turning.Completions = h.queue
+	h.loop, err = loop.New(turning)
 	check(err)
 	return h
 }

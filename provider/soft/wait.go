@@ -5,12 +5,10 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/internal/yield"
 )
 
 // sleeper is how the owner of a completion queue sleeps and is woken.
@@ -124,13 +122,13 @@ func (c *CompletionQueue) Wait(until clock.Time, spin time.Duration) error {
 		case now < spinUntil && sockets != none:
 			runtime.Gosched() // a turn is the only way to look at a socket
 			if now.Sub(began) > courtesy {
-				yieldCore()
+				yield.Core()
 			}
 		case now < spinUntil:
 			c.spin(min(next, until, spinUntil))
 		case !offered && sockets != none && c.sleep.brief():
 			offered = true
-			yieldCore() // and look once more: sleeping and waking costs ten times as much
+			yield.Core() // and look once more: sleeping and waking costs ten times as much
 		default:
 			c.doze(min(next, until))
 		}
@@ -143,10 +141,6 @@ const awakening = 10 * time.Microsecond
 
 // courtesy is how long a spinner keeps its core for itself: longer than an answer takes from a peer that has one too.
 const courtesy = 20 * time.Microsecond
-
-// yieldCore offers the core to other processes. What the owner waits for may be waiting for that very core, where there are
-// more processes than cores; where there are not, the offer costs half a microsecond.
-func yieldCore() { _, _, _ = syscall.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0) }
 
 // traffic is what goes on at the sockets of a completion queue.
 type traffic uint8
@@ -217,7 +211,7 @@ func (c *CompletionQueue) spin(until clock.Time) {
 		if round%yields == 0 {
 			runtime.Gosched()
 			if now.Sub(began) > courtesy {
-				yieldCore()
+				yield.Core()
 			}
 		}
 	}

@@ -3,7 +3,6 @@ package verbstest
 import (
 	"fmt"
 
-	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/verbs"
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -94,7 +93,7 @@ func (a *agent) Step(c *verbs.Completion) {
 }
 
 // Scan implements loop.Scanner: streams go on, watchers look, and whoever waits is answered.
-func (a *agent) Scan(clock.Time) {
+func (a *agent) Scan() bool {
 	a.turns++
 	for _, s := range a.streams.items {
 		s.refill()
@@ -103,6 +102,7 @@ func (a *agent) Scan(clock.Time) {
 		w.look()
 	}
 	a.answer()
+	return false
 }
 
 // answer replies to those whose condition holds now.
