@@ -150,9 +150,9 @@ func (q *QueuePair) refuse(op Op) error {
 	return fail(q, ErrQueueFull, "%v: %d requests are outstanding", op, q.config.SendDepth)
 }
 
-// isPlain reports whether nothing can be wrong with a request: it sends one piece, at once. Most do.
+// isPlain reports whether nothing can be wrong with a request: it sends or writes one piece, at once. Most do.
 func (q *QueuePair) isPlain(r *Request) bool {
-	return (r.Op == OpSend || r.Op == OpSendImm) && r.Flags.Valid() && len(r.More) == 0 && r.After.Count == 0 &&
+	return (r.Op == OpSend || r.Op == OpSendImm || r.Op == OpWrite && uint64(r.Span.Length) <= r.Remote.Length) && r.Flags.Valid() && len(r.More) == 0 && r.After.Count == 0 &&
 		r.Span.Key != driver.BadKey && r.Span.Length <= q.limits.MaxMessage &&
 		(r.Flags&Inline == 0 || int(r.Span.Length) <= q.config.MaxInline)
 }

@@ -34,7 +34,7 @@ type (
 	// completion). CompletionError makes an error of it.
 	Completion = driver.Completion
 	// Limits says what a device can do: MaxMessage, MaxInline, MaxSpans, MaxDepth, MaxQueuePairs, MaxCompletion,
-	// PeerTimeout, Chains, CPUAtomics.
+	// PeerTimeout, Chains, CPUAtomics, LastWordLast.
 	Limits = driver.Limits
 	// Origin names a byte of an object, for phantom memory.
 	Origin = driver.Origin

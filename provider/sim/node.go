@@ -110,6 +110,7 @@ func (d *Device) Limits() driver.Limits {
 		PeerTimeout:   d.fabric.config.PeerTimeout,
 		Chains:        true,
 		CPUAtomics:    true,
+		LastWordLast:  true,
 	}
 }
 

@@ -40,6 +40,7 @@ func (q *QueuePair) carry(r *driver.Request, inline []byte) verdict {
 			return ends
 		}
 	}
+	v.takeAim()
 	v.mark = me.peer.gate.enter(me.left)
 	v.pause(pauseEntered)
 	var ends verdict

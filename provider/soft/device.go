@@ -83,6 +83,7 @@ func (d *Device) Limits() driver.Limits {
 		PeerTimeout:   d.config.PeerTimeout,
 		Chains:        true,
 		CPUAtomics:    true,
+		LastWordLast:  true,
 	}
 }
 

@@ -48,8 +48,11 @@ func (q *QueuePair) accept(list []driver.Request) int {
 		}
 	}
 	v := arrived
-	if r.Op == driver.OpSend || r.Op == driver.OpSendImm {
+	switch r.Op {
+	case driver.OpSend, driver.OpSendImm:
 		v = q.sendWhole(r)
+	case driver.OpWrite:
+		v = q.writeWhole(r)
 	}
 	if v == arrived {
 		v = q.carry(r, nil)

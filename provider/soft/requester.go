@@ -9,14 +9,16 @@ import (
 
 // requester is the half of a queue pair that carries requests out on the peer's memory.
 type requester struct {
-	peer    *life      // set when the queue pair becomes Ready
-	left    uint64     // what this requester left in the peer's gate when it was last there
-	recent  [4]*region // of the peer's domain, found lately; dead ones do no harm
-	oldest  int        // in recent
-	backlog backlog    // requests that could not be carried out when they were posted
-	budget  uint64     // bytes that may still be copied in this turn
-	owes    bool       // counts in the completion queue's owing
-	watched *life      // where the bell was last left, for an arrival; it may still be there. nil: nowhere
+	peer     *life      // set when the queue pair becomes Ready
+	left     uint64     // what this requester left in the peer's gate when it was last there
+	recent   [4]*region // of the peer's domain, found lately; dead ones do no harm
+	oldest   int        // in recent
+	aimed    target     // of the last short write
+	aimedKey uint64     // the remote key that names it
+	backlog  backlog    // requests that could not be carried out when they were posted
+	budget   uint64     // bytes that may still be copied in this turn
+	owes     bool       // counts in the completion queue's owing
+	watched  *life      // where the bell was last left, for an arrival; it may still be there. nil: nowhere
 
 	// Progress of the oldest request, whether it is in the backlog or just being posted.
 	moved    uint64     // bytes that have been copied

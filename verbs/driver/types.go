@@ -175,6 +175,7 @@ type Limits struct {
 	PeerTimeout   time.Duration // a dead or silent peer is reported within this
 	Chains        bool          // requests may carry an Arrival
 	CPUAtomics    bool          // CPU atomics and NIC atomics on one word compose
+	LastWordLast  bool          // the last aligned word of a Write is stored when all its other bytes are there, and as one
 }
 
 // State is where a queue pair stands.

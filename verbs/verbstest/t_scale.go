@@ -33,6 +33,7 @@ func testLimits(t *T) {
 		{"a dead peer is reported within a bound", l.PeerTimeout > 0 && l.PeerTimeout <= 10*time.Minute},
 		{"chains are declared as they are", l.Chains == (t.can.Has&Chains != 0)},
 		{"CPU atomics are declared as they are", l.CPUAtomics == (t.can.Has&CPUAtomics != 0)},
+		{"that the last word comes last is declared as it is", l.LastWordLast == (t.can.Has&LastWordLast != 0)},
 	} {
 		if !c.ok {
 			t.Errorf("not so: %s: %+v", c.what, l)
