@@ -45,8 +45,8 @@
 // # What is copied
 //
 // Bytes of a Buffer are sent from where they are, if there are at least 256 of them; other bytes are copied once, behind the head of the
-// message. At the receiver they lie where the NIC has put them, until [Message.Release]. What is pulled or returned is not copied
-// by this package at all.
+// message. At the receiver they lie where the NIC has put them, until [Message.Release]; but for short messages between nodes that
+// both poll (Config.Waiting), which are copied once more. What is pulled or returned is not copied by this package at all.
 //
 // # Who is let in
 //

@@ -15,12 +15,28 @@ func (h *Hub) stepReceived(s *Slot, c *verbs.Completion) {
 		h.stepMissed(l, s, c)
 		return
 	}
+	if l.ring != nil { // what was written before this was sent comes first
+		if l.emptyCells(); l.state == ended {
+			h.post(s)
+			return
+		}
+	}
+	l.received++
+	l.takeIn(s, int(c.Bytes))
+}
+
+// takeIn takes in a message of so many bytes that has come in a slot.
+func (l *Link) takeIn(s *Slot, bytes int) {
+	h := l.hub
 	h.counts.Received++
 	l.arrivals++
-	s.link, s.length, s.kept = l, int(c.Bytes), false
+	if h.isPolled && l.arrivals%h.ringEvery == 0 {
+		l.lendRing()
+	}
+	s.link, s.length, s.kept = l, bytes, false
 	l.taking = true
 	if !l.take(s) && s.link == l {
-		h.post(s)
+		h.free(s)
 	}
 	l.taking = false
 	l.pump()
@@ -56,6 +72,10 @@ func (l *Link) take(s *Slot) (kept bool) {
 			return false
 		}
 	}
+	if !l.far.hear(m.Head.Cells) {
+		l.violated("%d cells are empty, of %d that were written to", m.Head.Cells, l.far.written)
+		return false
+	}
 	if !l.hear(m.Head.Credit, m.Head.Taken) {
 		l.violated("%d messages may be sent, %d were taken, after %d, %d and %d sent", m.Head.Credit, m.Head.Taken, l.credit, l.heard, l.credits.sent)
 		return false
@@ -76,6 +96,9 @@ func (l *Link) take(s *Slot) (kept bool) {
 		return false
 	case m.Head.Type == wire.GiveUp:
 		l.takeGiveUp(m)
+		return false
+	case m.Head.Type == wire.Ring:
+		l.takeRing(m.Returns.All()[0])
 		return false
 	}
 	return l.takeMessage(m, s)
@@ -169,11 +192,11 @@ func (s *Slot) Release() {
 	h := l.hub
 	if s.kept || l.state == ended {
 		h.promised--
-		h.post(s)
+		h.free(s)
 		return
 	}
 	l.freed++
-	h.post(s)
+	h.free(s)
 	if l.taking {
 		return // it sees to the rest when it has taken what it takes
 	}

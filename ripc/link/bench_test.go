@@ -11,12 +11,12 @@ import (
 // together, without the way from one core to the other.
 func BenchmarkCall(b *testing.B) {
 	for _, lane := range []soft.Lanes{soft.InProcess, soft.SharedMemory} {
-		b.Run(lane.String(), func(b *testing.B) { benchmarkCall(b, lane) })
+		b.Run(lane.String(), func(b *testing.B) { benchmarkCall(&world{t: b, lanes: lane}, b) })
 	}
+	b.Run("cells", func(b *testing.B) { benchmarkCall(&world{t: b, lanes: soft.SharedMemory, polls: true}, b) })
 }
 
-func benchmarkCall(b *testing.B, lane soft.Lanes) {
-	w := &world{t: b, lanes: lane}
+func benchmarkCall(w *world, b *testing.B) {
 	alice, bob := w.newProcess(Config{}), w.newProcess(Config{})
 	there, _ := w.join(alice, bob)
 	call, answer := newLetter(wire.Call, "12345678"), newLetter(wire.Answer, "12345678")

@@ -1,6 +1,9 @@
 package link
 
-import "github.com/weft-fabric/weft/internal/fifo"
+import (
+	"github.com/weft-fabric/weft/internal/fifo"
+	"github.com/weft-fabric/weft/ripc/wire"
+)
 
 // wordRoom is how many receives are kept on each link for words.
 const wordRoom = 1
@@ -77,6 +80,14 @@ func (c *credits) settled() uint32 {
 		return c.taken
 	}
 	return c.refused.Front() - 1
+}
+
+// tellIn has a message tell the peer what it may do.
+func (l *Link) tellIn(head *wire.Head) {
+	head.Credit, head.Taken = l.tell()
+	if head.Cells = 0; l.ring != nil {
+		head.Cells = uint8(l.ring.taken)
+	}
 }
 
 // widen lets a peer that has used up its window send further ahead, as long as there are receives to promise.

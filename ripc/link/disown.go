@@ -17,7 +17,7 @@ func (l *Link) UnderWay(to wire.ID) (list []*Outgoing) {
 		}
 	}
 	l.waiting.Change(func(o **Outgoing) bool { add(*o); return false })
-	l.flight.Change(func(s **Slot) bool { add((*s).out); return false })
+	l.changeInFlight(func(s *Slot) bool { add(s.out); return false })
 	l.unheard.Change(func(u *unconfirmed) bool { add(u.out); return false })
 	for o := range l.calls.all() {
 		add(o)
@@ -31,7 +31,7 @@ func (l *Link) Disown(o *Outgoing) bool {
 	if l.state == ended {
 		return true // it has told everybody
 	}
-	isInFlight := l.flight.Change(func(s **Slot) bool { return (*s).out == o })
+	isInFlight := l.changeInFlight(func(s *Slot) bool { return s.out == o })
 	if isInFlight && slices.ContainsFunc(o.Items, func(p Piece) bool { return p.isLarge() }) {
 		return false
 	}
@@ -49,11 +49,11 @@ func (o *Outgoing) ghost() *Outgoing {
 
 // replace puts another message wherever the link knows one.
 func (l *Link) replace(o, by *Outgoing) {
-	l.flight.Change(func(s **Slot) bool {
-		if (*s).out == o {
-			(*s).out = by
+	l.changeInFlight(func(s *Slot) bool {
+		if s.out == o {
+			s.out = by
 		}
-		return (*s).out == by
+		return s.out == by
 	})
 	l.unheard.Change(func(u *unconfirmed) bool {
 		if u.number == o.Head.Number { // also of a Send that nobody was to hear more of: its sender is told now
@@ -65,6 +65,12 @@ func (l *Link) replace(o, by *Outgoing) {
 		l.calls.remove(o.Head.Number)
 		l.calls.put(o.Head.Number, by)
 	}
+}
+
+// changeInFlight lets change look at what was handed to the NIC and whose owners were not told, until it reports that it has changed one.
+func (l *Link) changeInFlight(change func(*Slot) bool) bool {
+	each := func(s **Slot) bool { return change(*s) }
+	return l.flight.Change(each) || l.celled.Change(each)
 }
 
 // deaf owns what nobody wants to hear of any more.

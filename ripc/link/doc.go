@@ -12,6 +12,11 @@
 // the two ends, and that a call is given up. A peer that sends more than it may, or says what cannot be, loses its link. Receives are
 // promised, never more than there are: the window of a link begins small and grows as it is used up.
 //
+// # Rings
+//
+// A hub whose loop never sleeps lends its busiest peers a few cells each, and whoever has some, and never sleeps either, writes short
+// messages there instead of sending them: see ring.go, and ADR 27. They count like the others, and come in order with them.
+//
 // # Lending
 //
 // What a message lends, to be read or to be written to, is opened to the peer of its link alone, by a window of its queue pair

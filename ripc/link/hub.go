@@ -70,28 +70,35 @@ func (c *Config) validate() error {
 // Hub is what the links of a process share. Its methods, and those of its links, are called on its loop: from a Step, or by
 // whoever runs the loop.
 type Hub struct {
-	config   Config
-	port     loop.Port
-	receives *verbs.SharedReceives
-	arriving slots // receives
-	leaving  slots // room for messages to be sent
-	promised int   // receives that peers may count on
-	batch    int   // how many receives are posted at a time
-	unposted []*Slot
-	links    table[Link]  // by the number of their queue pair
-	message  wire.Message // taken apart last
-	draft    wire.Message // put together last, of those that are not short
-	spans    []verbs.Span // of a message
-	maxSpans int          // how many of them
-	counts   Counts
-	isClosed bool
+	config             Config
+	port               loop.Port
+	scans              loop.Port // of its scanner, if it is polled
+	receives           *verbs.SharedReceives
+	arriving           slots // receives
+	leaving            slots // room for messages to be sent
+	loose              slots // room for messages that have come in cells
+	promised           int   // receives that peers may count on
+	batch              int   // how many receives are posted at a time
+	unposted           []*Slot
+	links              table[Link] // by the number of their queue pair
+	isPolled           bool        // peers may write to cells: the loop never sleeps, and the last word of what is written comes last
+	rings              rings
+	ringEvery          uint64       // after how many messages from a peer it is seen whether it can have a ring: it goes to those that talk
+	settled, unsettled []*Link      // those with something in celled, the other for its memory
+	message            wire.Message // taken apart last
+	draft              wire.Message // put together last, of those that are not short
+	spans              []verbs.Span // of a message
+	maxSpans           int          // how many of them
+	maxInline          int          // bytes that are sent inline; 0: as it comes
+	counts             Counts
+	isClosed           bool
 }
 
 // Counts is what a hub has done.
 type Counts struct {
 	Sent, Received uint64 // messages, words included
 	Words          uint64 // sent
-	Copied         uint64 // bytes of items that were copied to be sent, because they did not lie in registered memory
+	Copied         uint64 // bytes of items that were copied: to be sent, because they did not lie in registered memory, or out of a cell
 	Pulled, Filled uint64 // bytes that were read from peers, and written to them
 	Refused        uint64 // peers whose link was ended because they broke the protocol
 }
@@ -101,17 +108,33 @@ func NewHub(config Config) (*Hub, error) {
 	if err := config.validate(); err != nil {
 		return nil, err
 	}
-	h := &Hub{config: config, batch: min(16, config.MaxSlots/8), maxSpans: min(8, config.Domain.Device().Limits().MaxSpans)}
-	h.arriving, h.leaving = newSlots(h, config.MaxSlots), newSlots(h, config.MaxSlots)
+	limits := config.Domain.Device().Limits()
+	h := &Hub{config: config, batch: min(16, config.MaxSlots/8), maxSpans: min(8, limits.MaxSpans)}
+	h.arriving, h.leaving = newSlots(h, config.SlotSize), newSlots(h, config.SlotSize)
+	h.loose, h.ringEvery = newSlots(h, cellSize), 64
+	if h.isPolled = config.Loop.Polls() && limits.LastWordLast; h.isPolled {
+		h.maxInline = min(cellSize, limits.MaxInline)
+	}
 	var err error
 	h.receives, err = config.Domain.NewSharedReceives(verbs.SharedConfig{Completions: config.Loop.Queue(), Depth: config.MaxSlots})
 	if err != nil {
 		return nil, fmt.Errorf("new hub: %w", err)
 	}
-	if h.port, err = config.Loop.Add(h); err != nil {
+	if err := h.join(); err != nil {
 		return nil, errors.Join(fmt.Errorf("new hub: %w", err), h.receives.Close())
 	}
 	return h, nil
+}
+
+// join adds the hub to its loop.
+func (h *Hub) join() (err error) {
+	if h.port, err = h.config.Loop.Add(h); err != nil || !h.isPolled {
+		return err
+	}
+	if h.scans, err = h.config.Loop.Add(scanner{h}); err != nil {
+		h.port.Remove()
+	}
+	return err
 }
 
 // Counts is what the hub has done so far.
@@ -124,16 +147,11 @@ func (h *Hub) Links() int { return h.links.len() }
 func (h *Hub) All() iter.Seq[*Link] { return h.links.all() }
 
 // Held is how many messages the program holds, if no call can be sent because of that; else 0.
-func (h *Hub) Held() (n int) {
+func (h *Hub) Held() int {
 	if h.promised+h.batch <= h.config.MaxSlots {
 		return 0
 	}
-	for _, s := range h.arriving.list {
-		if s.link != nil {
-			n++
-		}
-	}
-	return n
+	return h.arriving.held() + h.loose.held()
 }
 
 // SlotSize is how many bytes a message of the hub's may have.
@@ -219,6 +237,15 @@ func (h *Hub) extend() bool {
 	return true
 }
 
+// free takes back a slot that a message has come in.
+func (h *Hub) free(s *Slot) {
+	if s.pool == &h.arriving {
+		h.post(s)
+	} else if !h.isClosed {
+		s.pool.give(s)
+	}
+}
+
 // post makes a slot ready for the next message, as soon as there are enough of them: whoever sends here, a NIC or a peer in shared
 // memory, has to look at them once, not once for each. Fewer than that are free and not posted, and not promised either.
 func (h *Hub) post(s *Slot) {
@@ -253,6 +280,7 @@ func (h *Hub) Close() error {
 	}
 	h.isClosed = true
 	h.port.Remove()
-	h.unposted = nil
-	return errors.Join(h.receives.Close(), h.arriving.close(), h.leaving.close())
+	h.scans.Remove()
+	h.unposted, h.unsettled, h.settled = nil, nil, nil
+	return errors.Join(h.receives.Close(), h.arriving.close(), h.leaving.close(), h.loose.close(), h.rings.close())
 }

@@ -27,9 +27,14 @@ type Link struct {
 	urgent  fifo.Queue[*Outgoing]   // answers, which need no credit
 	waiting fifo.Queue[*Outgoing]   // the rest
 	flight  fifo.Queue[*Slot]       // being sent
+	celled  fifo.Queue[*Slot]       // written to cells of the peer's, and their owners were not told
 	unheard fifo.Queue[unconfirmed] // sent, and not confirmed
 	calls   table[Outgoing]         // without an answer, by number
 	lent    map[uint64]*Outgoing    // that lend something, by number
+
+	ring        *ring   // that the peer may write to; nil: none
+	far         farRing // that this end may write to
+	isUnsettled bool    // it stands in the hub's list of those with something in celled
 
 	spare    []*verbs.Window
 	revokes  fifo.Queue[revocation] // to be begun
@@ -55,6 +60,8 @@ type Link struct {
 	arrivals   uint64     // messages that have come, words included
 	givenUp    uint64     // of those, that gave up a call
 	posts      uint64     // messages that have gone, words included
+	received   uint64     // of arrivals, those that have come by Send
+	sends      uint64     // of posts, those that have gone by Send
 	wordPosts  uint64     // posts, when the timer for a word was set
 	watchPosts uint64     // posts, when the timer to watch the peer was set
 	idleUses   uint64     // arrivals and posts, when IdleFor was called last
@@ -88,7 +95,7 @@ func (h *Hub) NewLink() (*Link, error) {
 		return nil, fmt.Errorf("new link: all %d receives are promised: %w", h.config.MaxSlots, ErrFull)
 	}
 	pair, err := h.config.Domain.NewQueuePair(verbs.QueueConfig{Completions: h.config.Loop.Queue(), Shared: h.receives,
-		SendDepth: h.config.SendDepth, MaxSpans: h.maxSpans, Access: verbs.RemoteRead | verbs.RemoteWrite})
+		SendDepth: h.config.SendDepth, MaxSpans: h.maxSpans, MaxInline: h.maxInline, Access: verbs.RemoteRead | verbs.RemoteWrite})
 	if err != nil {
 		h.promised -= h.config.FirstWindow + wordRoom
 		return nil, fmt.Errorf("new link: %w", err)
@@ -153,7 +160,7 @@ func (l *Link) HasEnded() bool { return l.state == ended }
 
 // IsIdle reports whether nothing is under way on the link that this end knows of.
 func (l *Link) IsIdle() bool {
-	return l.urgent.Empty() && l.waiting.Empty() && l.flight.Empty() && l.unheard.Empty() && l.calls.len() == 0 && len(l.lent) == 0 &&
+	return l.urgent.Empty() && l.waiting.Empty() && l.flight.Empty() && l.celled.Empty() && l.unheard.Empty() && l.calls.len() == 0 && len(l.lent) == 0 &&
 		l.pulls.Empty() && l.reading.Empty() && l.releases.Empty() && l.held() == 0 && l.kept == 0
 }
 
@@ -206,6 +213,7 @@ func (l *Link) end(why error) {
 		why = errors.Join(why, err)
 	}
 	h.links.remove(l.number())
+	l.dropRing()
 	h.promised -= l.window + wordRoom + l.calls.len() - l.held() // what is held is given back when it is released
 	l.tellSenders(why)
 	for _, p := range l.pulls.Drain() {
@@ -220,7 +228,7 @@ func (l *Link) end(why error) {
 // tellSenders tells the owners of messages how those have ended.
 func (l *Link) tellSenders(why error) {
 	notSent, lost := fmt.Errorf("%w: %w", ErrNotSent, why), fmt.Errorf("%w: %w", ErrLost, why)
-	for _, s := range l.flight.Drain() {
+	for _, s := range append(l.flight.Drain(), l.celled.Drain()...) {
 		o := s.out
 		l.hub.leaving.give(s)
 		if o != nil && !o.Confirm {

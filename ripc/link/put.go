@@ -36,9 +36,12 @@ func (l *Link) putShort(o *Outgoing, slot *Slot) error {
 		wire.PutSize(room, i, len(items[i].Bytes))
 		end += copy(room[end:], items[i].Bytes)
 	}
-	o.Head.Credit, o.Head.Taken = l.tell()
+	l.tellIn(&o.Head)
 	o.Head.PutShort(room, len(items), end-begin)
 	l.hub.counts.Copied += uint64(end - begin)
+	if l.far.fits(end) {
+		return l.stageCell(slot, end)
+	}
 	return l.stage(slot, end)
 }
 
@@ -52,7 +55,7 @@ func (l *Link) putLong(o *Outgoing, slot *Slot) error {
 	if err := l.putLists(o, m); err != nil {
 		return err
 	}
-	m.Head.Credit, m.Head.Taken = l.tell()
+	l.tellIn(&m.Head)
 	l.putReleases(m, l.limit-o.size())
 	err := l.post(m, o.Items, slot)
 	m.Items.Clear() // they are the program's
@@ -126,6 +129,7 @@ func (l *Link) launch(slot *Slot) {
 	slot.link = l
 	l.flight.Push(slot)
 	l.posts++
+	l.sends++
 	l.hub.counts.Sent++
 }
 

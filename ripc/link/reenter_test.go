@@ -44,6 +44,7 @@ func TestNoFarewellAfterTheEnd(t *testing.T) {
 		there, back := w.join(a, b)
 		check(w.t, there.Send(&newLetter(wire.Call).Outgoing))
 		w.until("the call is there", func() bool { return len(b.arrived) == 1 })
+		w.while(time.Millisecond) // what the two ends have to say to each other is said
 		first, bad := newTold(wire.Answer), newTold(wire.Answer)
 		first.Head.Number = b.arrived[0].head.Number
 		piece := b.alloc(8)

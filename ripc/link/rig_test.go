@@ -28,6 +28,7 @@ type world struct {
 	t      testing.TB
 	fabric *sim.Fabric // nil: the software NIC
 	lanes  soft.Lanes  // of that; 0: all
+	polls  bool        // loops never sleep, and lend rings at once
 	loops  []*loop.Loop
 	hubs   []*Hub
 }
@@ -41,6 +42,7 @@ func everywhere(t *testing.T, test func(w *world)) {
 		test(&world{t: t, fabric: fabric})
 	})
 	t.Run("soft", func(t *testing.T) { test(&world{t: t}) })
+	t.Run("cells", func(t *testing.T) { test(&world{t: t, polls: true}) })
 }
 
 func (w *world) newDevice() driver.Device {
@@ -156,10 +158,17 @@ func (w *world) newProcess(config Config) *process {
 	check(w.t, err)
 	queue, err := device.NewCompletionQueue(device.Limits().MaxCompletion / 2)
 	check(w.t, err)
-	p.loop, err = loop.New(loop.Config{Completions: queue})
+	waiting := loop.Waiting{}
+	if w.polls {
+		waiting = loop.Polling()
+	}
+	p.loop, err = loop.New(loop.Config{Completions: queue, Waiting: waiting})
 	check(w.t, err)
 	config.Domain, config.Loop, config.Handler = p.domain, p.loop, p
 	p.hub, err = NewHub(config)
+	if w.polls {
+		p.hub.ringEvery = 1
+	}
 	check(w.t, err)
 	w.loops, w.hubs = append(w.loops, p.loop), append(w.hubs, p.hub)
 	w.t.Cleanup(func() {

@@ -207,7 +207,7 @@ func (l *Link) giveUp(o *Outgoing, slot *Slot, why error) {
 }
 
 func (h *Hub) stepSent(slot *Slot, c *verbs.Completion) {
-	l, o := slot.link, slot.out
+	l := slot.link
 	if l == nil {
 		return // its link has ended, and has given it back
 	}
@@ -216,7 +216,13 @@ func (h *Hub) stepSent(slot *Slot, c *verbs.Completion) {
 		return
 	}
 	l.flight.Pop()
-	h.leaving.give(slot)
+	l.wentOut(slot)
+}
+
+// wentOut tells the owner of a message whose slot is not needed any more.
+func (l *Link) wentOut(slot *Slot) {
+	o := slot.out
+	l.hub.leaving.give(slot)
 	if o != nil && !o.Confirm {
 		o.sent(nil)
 	}

@@ -16,6 +16,7 @@ type Slot struct {
 	room   []byte        // these bytes
 	span   verbs.Span    // the same
 	index  int
+	pool   *slots
 	link   *Link // what it was received on, or sends on; nil: none
 	length int   // of the message that was received
 	kept   bool  // a receive was kept for it: it gives no credit back
@@ -33,13 +34,13 @@ func (s *Slot) piece(begin, end int) verbs.Span {
 // slots are slots in blocks of registered memory, which no peer may touch by itself.
 type slots struct {
 	hub    *Hub
-	limit  int
+	size   int // bytes of each
 	blocks []*verbs.Memory
 	list   []*Slot
 	free   []*Slot // of those to be sent from
 }
 
-func newSlots(h *Hub, limit int) slots { return slots{hub: h, limit: limit} }
+func newSlots(h *Hub, size int) slots { return slots{hub: h, size: size} }
 
 func (s *slots) count() int { return len(s.list) }
 
@@ -47,11 +48,11 @@ func (s *slots) at(i int) *Slot { return s.list[i] }
 
 // extend makes another block.
 func (s *slots) extend() error {
-	n := min(blockSlots, s.limit-len(s.list))
+	limit, size := s.hub.config.MaxSlots, s.size
+	n := min(blockSlots, limit-len(s.list))
 	if n <= 0 {
-		return fmt.Errorf("%d slots: %w", s.limit, ErrFull)
+		return fmt.Errorf("%d slots: %w", limit, ErrFull)
 	}
-	size := s.hub.config.SlotSize
 	memory, err := s.hub.config.Domain.Alloc(n*size, 0)
 	if err != nil {
 		return err
@@ -59,7 +60,7 @@ func (s *slots) extend() error {
 	s.blocks = append(s.blocks, memory)
 	for i := range n {
 		at := i * size
-		s.list = append(s.list, &Slot{memory: memory, room: memory.Bytes()[at : at+size : at+size], span: memory.Span(at, size), index: len(s.list)})
+		s.list = append(s.list, &Slot{memory: memory, room: memory.Bytes()[at : at+size : at+size], span: memory.Span(at, size), index: len(s.list), pool: s})
 	}
 	return nil
 }
@@ -87,6 +88,16 @@ func (s *slots) refill() bool {
 func (s *slots) give(slot *Slot) {
 	slot.link, slot.out = nil, nil
 	s.free = append(s.free, slot)
+}
+
+// held is how many have a message that the program has.
+func (s *slots) held() (n int) {
+	for _, slot := range s.list {
+		if slot.link != nil {
+			n++
+		}
+	}
+	return n
 }
 
 // close frees the blocks. One with a message that the program still has stays until nobody can reach that any more.

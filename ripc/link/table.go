@@ -7,6 +7,7 @@ import "iter"
 type table[T any] struct {
 	places [16]place[T]
 	others map[uint64]*T
+	count  int
 }
 
 // place is for those whose numbers have the same last bits. Invariant: the one whose number it has, or had last, is not in the map.
@@ -32,6 +33,7 @@ func (t *table[T]) put(number uint64, one *T) {
 		t.displace(p)
 	}
 	p.number, p.one = number, one
+	t.count++
 }
 
 func (t *table[T]) displace(p *place[T]) {
@@ -43,6 +45,10 @@ func (t *table[T]) displace(p *place[T]) {
 
 // remove takes the one with a number out, if it is there.
 func (t *table[T]) remove(number uint64) {
+	if t.get(number) == nil {
+		return
+	}
+	t.count--
 	if p := t.place(number); p.number == number {
 		p.one = nil
 		return
@@ -51,15 +57,7 @@ func (t *table[T]) remove(number uint64) {
 }
 
 // len is how many there are.
-func (t *table[T]) len() int {
-	n := len(t.others)
-	for i := range t.places {
-		if t.places[i].one != nil {
-			n++
-		}
-	}
-	return n
-}
+func (t *table[T]) len() int { return t.count }
 
 // all are those that are there. They may be removed meanwhile.
 func (t *table[T]) all() iter.Seq[*T] {

@@ -8,7 +8,7 @@ import (
 
 // sendWord tells the peer what it has not been told, in a message of its own, and reports whether it has. If there is no room, what
 // is under way will end, and pump comes here again.
-func (l *Link) sendWord(head wire.Head) bool {
+func (l *Link) sendWord(head wire.Head, returns ...wire.Span) bool {
 	if l.pair.Room() == 0 {
 		return false
 	}
@@ -21,8 +21,11 @@ func (l *Link) sendWord(head wire.Head) bool {
 	if l.left() == 0 {
 		l.widen()
 	}
-	m.Head.Credit, m.Head.Taken = l.tell()
-	l.putReleases(m, l.limit-wire.HeadSize)
+	l.tellIn(&m.Head)
+	for _, r := range returns {
+		m.Returns.Add(r)
+	}
+	l.putReleases(m, l.limit-m.Overhead())
 	slot.out = nil
 	if err := l.post(m, nil, slot); err != nil {
 		l.hub.leaving.give(slot)

@@ -8,12 +8,12 @@ import (
 
 // The head, byte by byte:
 //
-//	0 magic · 2 version · 3 type · 4 code (2) · 6 items · 7 loans · 8 returns · 9 fills · 10 releases · 11 zero
+//	0 magic · 2 version · 3 type · 4 code (2) · 6 items · 7 loans · 8 returns · 9 fills · 10 releases · 11 cells
 //	12 credit (4) · 16 number (8) · 24 epoch (8) · 32 from (16) · 48 to (16) · 64 expiry (4) · 68 bytes of all items (4) ·
 //	72 taken (4) · 76 patience (4)
 const (
 	magic   = 0x5716
-	version = 3
+	version = 4
 
 	atVersion  = 2
 	atType     = 3
@@ -23,6 +23,7 @@ const (
 	atReturns  = 8
 	atFills    = 9
 	atReleases = 10
+	atCells    = 11
 	atCredit   = 12
 	atNumber   = 16
 	atEpoch    = 24
@@ -123,7 +124,7 @@ func (h *Head) PutShort(to []byte, items, bytes int) {
 	order.PutUint32(b[:], magic<<16|version<<8|uint32(h.Type))
 	order.PutUint16(b[atCode:], uint16(h.Code))
 	b[atItems], b[atLoans] = byte(items), 0
-	order.PutUint32(b[atReturns:], 0) // and fills, and releases
+	order.PutUint32(b[atReturns:], uint32(h.Cells)) // no fills, no releases
 	order.PutUint32(b[atCredit:], h.Credit)
 	order.PutUint64(b[atNumber:], h.Number)
 	order.PutUint64(b[atEpoch:], h.Epoch)
@@ -167,9 +168,9 @@ func (m *Message) takePlain(b []byte) bool {
 		return false
 	}
 	head := (*[HeadSize]byte)(b)
-	lists := order.Uint64(head[atCode:]) // the code, how long each list is, beginning with the items, and a zero
-	items := lists >> 40
-	if order.Uint32(head[:])>>8 != begin || items > MaxList || lists<<24 != 0 {
+	lists := order.Uint64(head[atCode:]) >> 8 // the code, and how long each list is, beginning with the items
+	items := lists >> 32
+	if order.Uint32(head[:])>>8 != begin || items > MaxList || uint32(lists) != 0 {
 		return false
 	}
 	m.Items.n, m.Loans.n, m.Returns.n, m.Fills.n, m.Releases.n = int(items), 0, 0, 0, 0
@@ -207,15 +208,12 @@ func (m *Message) takeHead(b *[HeadSize]byte) error {
 	if longest := max(m.Items.n, m.Loans.n, m.Returns.n, m.Fills.n, m.Releases.n); longest > MaxList {
 		return malformed("a list has %d entries, at most %d", longest, MaxList)
 	}
-	if b[atReleases+1] != 0 {
-		return malformed("a byte that must be zero is not")
-	}
 	return m.check()
 }
 
 func (m *Message) takeFields(b *[HeadSize]byte) {
 	h := &m.Head
-	h.Type, h.Code = Type(b[atType]), Code(order.Uint16(b[atCode:]))
+	h.Type, h.Code, h.Cells = Type(b[atType]), Code(order.Uint16(b[atCode:])), b[atCells]
 	h.Credit, h.Number, h.Epoch = order.Uint32(b[atCredit:]), order.Uint64(b[atNumber:]), order.Uint64(b[atEpoch:])
 	h.From, h.To = ID(b[atFrom:]), ID(b[atTo:])
 	h.Taken, h.Expiry, h.Patience = order.Uint32(b[atTaken:]), order.Uint32(b[atExpiry:]), order.Uint32(b[atPatience:])
@@ -244,11 +242,13 @@ func (m *Message) check() error {
 		return malformed("a presentation of %v to %v, with %d items", h.From, h.To, m.Items.n)
 	case h.Type == GiveUp && (h.From != ID{} || !h.To.isOne() || h.Number == 0 || m.Items.n > 0 || lends || m.Fills.n > 0):
 		return malformed("giving up call %d to %v is more than that, or less", h.Number, h.To)
+	case h.Type == Ring && (h.From != ID{} || h.To != ID{} || m.Returns.n != 1 || m.Items.n > 0 || m.Loans.n > 0 || m.Fills.n > 0 || h.Expiry > 0):
+		return malformed("a ring that is more than one, or less")
 	case h.Type < Word && (h.From == ID{} || h.To == ID{}):
 		return malformed("a %v to nobody, or from nobody", h.Type)
 	case h.Type == Refusal && (lends || m.Fills.n > 0):
 		return malformed("a refusal that lends or fills")
-	case m.Returns.n > 0 && h.Type != Call && h.Type != Send:
+	case m.Returns.n > 0 && h.Type != Call && h.Type != Send && h.Type != Ring:
 		return malformed("returns in a %v", h.Type)
 	case m.Fills.n > 0 && h.Type != Answer && h.Type != Send:
 		return malformed("fills in a %v", h.Type)
@@ -256,7 +256,7 @@ func (m *Message) check() error {
 		return malformed("a %v to a group, or one that lends", h.Type)
 	case h.Patience > 0 && h.Type != Call:
 		return malformed("a %v that says how long it waits for an answer", h.Type)
-	case lends != (h.Expiry > 0):
+	case lends != (h.Expiry > 0) && h.Type != Ring:
 		return malformed("%d loans, %d returns, for %d ms", m.Loans.n, m.Returns.n, h.Expiry)
 	}
 	return nil

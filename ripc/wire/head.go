@@ -14,11 +14,12 @@ const (
 	Word                    // between two ends of a link: credits and releases, and nothing for a service
 	Present                 // between two ends of a link: the sender of messages to come, and its name, or the proof that it was drawn by who sends
 	GiveUp                  // between two ends of a link: nobody waits any more for the answer to the Call of this number
+	Ring                    // between two ends of a link: cells that short messages may be written to. Its one return
 
-	lastType = GiveUp
+	lastType = Ring
 )
 
-var typeNames = [...]string{"Type(0)", "Send", "Call", "Answer", "Refusal", "Word", "Present", "GiveUp"}
+var typeNames = [...]string{"Type(0)", "Send", "Call", "Answer", "Refusal", "Word", "Present", "GiveUp", "Ring"}
 
 func (t Type) String() string {
 	if t > lastType {
@@ -78,6 +79,7 @@ type Head struct {
 	Number uint64 // which message this is among those of its sender; of an Answer, a Refusal or a GiveUp: which it is about
 	Credit uint32 // how many messages the sender of this one has let its peer send since the link was made, modulo 2³²
 	Taken  uint32 // how many of its peer's messages the sender of this one has handed to services, or refused, modulo 2³²
+	Cells  uint8  // how many cells of its ring the sender of this one has emptied, modulo 2⁸
 	Expiry uint32 // milliseconds for which the loans and returns of the message stay; 0: none are there
 
 	Patience uint32 // of a Call: milliseconds that the sender waits for its answer; 0: it does not say

@@ -1,0 +1,172 @@
+package link
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/weft-fabric/weft/ripc/wire"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// A hub whose loop never sleeps lends rings: a peer that has one, and never sleeps either, writes short messages to its cells, and the
+// hub looks there in every turn (ADR 27). Nothing else moves from one core to another: no receive is taken, nothing is reported.
+//
+// A message ends where its cell does, but for one word behind it: how long it is, how many messages had been sent otherwise before it, and the
+// number of the cell, counted from 1. That word is stored last. What lies in a cell is copied before anybody looks at it,
+// since its writer may change it at any time.
+const (
+	cellSize = 256
+	ringSize = 16 // cells
+	maxRings = 16 // of a hub: each is looked at in every turn
+	wordSize = 8
+)
+
+// inscription is the last word of a cell.
+type inscription struct {
+	number uint32 // of the cell, modulo 2³²
+	sent   uint16 // messages that were sent otherwise before it, modulo 2¹⁶
+	length uint16 // of the message
+}
+
+func (i inscription) put(b []byte) {
+	binary.BigEndian.PutUint64(b, uint64(i.number)<<32|uint64(i.sent)<<16|uint64(i.length))
+}
+
+// takeInscription takes the word of a cell apart, as it was loaded.
+func takeInscription(loaded uint64) inscription {
+	var b [wordSize]byte
+	binary.NativeEndian.PutUint64(b[:], loaded)
+	word := binary.BigEndian.Uint64(b[:])
+	return inscription{uint32(word >> 32), uint16(word >> 16), uint16(word)}
+}
+
+// rings are the cells that a hub's peers write to.
+type rings struct {
+	memory *verbs.Memory
+	made   int     // that were ever lent
+	free   []int   // where those begin that were, and are not
+	links  []*Link // whom the others are lent to
+}
+
+func (r *rings) close() error {
+	if r.memory == nil {
+		return nil
+	}
+	return r.memory.Close()
+}
+
+// ring is what one peer writes to.
+type ring struct {
+	memory *verbs.Memory
+	at     int    // where it begins
+	taken  uint32 // cells that were emptied
+}
+
+// lendRing gives the peer a ring, if it can have one. It is the peer's until the link ends.
+func (l *Link) lendRing() {
+	h := l.hub
+	if l.ring != nil || l.state != ready || l.pair.Room() < 2 || len(h.rings.links) == maxRings || !h.hasCells() {
+		return
+	}
+	window, err := l.unlent()
+	if err != nil {
+		return
+	}
+	ring := h.rings.take()
+	span, err := window.Bind(l.tag(tagWritten), ring.memory.Span(ring.at, ringSize*cellSize), verbs.RemoteWrite, verbs.Quiet)
+	if err != nil {
+		h.rings.free, l.spare = append(h.rings.free, ring.at), append(l.spare, window)
+		return
+	}
+	l.ring = ring
+	h.rings.links = append(h.rings.links, l)
+	l.sendWord(wire.Head{Type: wire.Ring}, wire.Span(span))
+}
+
+// hasCells reports whether there are cells to lend, and makes them if need be.
+func (h *Hub) hasCells() bool {
+	if h.rings.memory != nil {
+		return true
+	}
+	memory, err := h.config.Domain.Alloc(maxRings*ringSize*cellSize, 0)
+	h.rings.memory = memory
+	return err == nil
+}
+
+// take returns a ring that is not lent. There is one.
+func (r *rings) take() *ring {
+	at := r.made * ringSize * cellSize
+	if n := len(r.free); n > 0 {
+		at, r.free = r.free[n-1], r.free[:n-1]
+	} else {
+		r.made++
+	}
+	clear(r.memory.Bytes()[at : at+ringSize*cellSize]) // another peer may have written there
+	return &ring{memory: r.memory, at: at}
+}
+
+// dropRing takes the ring back from a peer that can reach it no more.
+func (l *Link) dropRing() {
+	if r := &l.hub.rings; l.ring != nil {
+		r.free = append(r.free, l.ring.at)
+		r.links = slices.DeleteFunc(r.links, func(other *Link) bool { return other == l })
+		l.ring = nil
+	}
+}
+
+// scanner is the part of a hub that looks at its rings.
+type scanner struct{ hub *Hub }
+
+// Step implements loop.Machine. It asks for nothing, and hears of nothing.
+func (scanner) Step(*verbs.Completion) {}
+
+// Scan implements loop.Scanner.
+func (s scanner) Scan() (found bool) {
+	h := s.hub
+	if len(h.unsettled) > 0 {
+		h.settleCells()
+	}
+	for i := 0; i < len(h.rings.links); i++ { // one may end meanwhile: then another is looked at in the next turn
+		if h.rings.links[i].emptyCells() {
+			found = true
+		}
+	}
+	return found
+}
+
+// emptyCells takes in what lies in the link's cells and may be taken in now, at most each of them once. It reports whether there was
+// something.
+func (l *Link) emptyCells() (found bool) {
+	for range ringSize {
+		if l.state == ended || !l.emptyCell() {
+			return found
+		}
+		found = true
+	}
+	return found
+}
+
+// emptyCell takes in the next message of the ring, if it is there, and all that was sent before it was taken in.
+func (l *Link) emptyCell() bool {
+	r := l.ring
+	end := r.at + int(r.taken%ringSize+1)*cellSize - wordSize
+	in := takeInscription(r.memory.Load64(end))
+	if in.number != r.taken+1 || int16(in.sent-uint16(l.received)) > 0 {
+		return false
+	}
+	if in.length > cellSize-wordSize {
+		l.violated("a message of %d bytes in a cell", in.length)
+		return false
+	}
+	s := l.hub.loose.take()
+	if s == nil {
+		return false
+	}
+	copy(s.room, r.memory.Bytes()[end-int(in.length):end])
+	r.taken++
+	l.takeIn(s, int(in.length))
+	for _, item := range l.hub.message.Items.All() { // it is the one that was taken in
+		l.hub.counts.Copied += uint64(len(item))
+	}
+	return true
+}
