@@ -8,7 +8,7 @@ import (
 // farRing is the ring that the peer has lent.
 type farRing struct {
 	span  wire.Span
-	cells uint32 // 0: there is none
+	cells uint32 // 0: it cannot be used, yet
 	most  int    // bytes of a message that fit into a cell, and into what the queue pair takes inline
 
 	written uint32 // cells
@@ -16,15 +16,29 @@ type farRing struct {
 }
 
 // takeRing hears of the ring that the peer lends. Who does not look at memory in every turn cannot use it: nobody would tell the owners of
-// messages that they were sent.
+// messages that they were sent. The first to be written there is nothing, to where no message begins: a NIC may have to ask the peer's
+// where that is, and messages shall not depend on it.
 func (l *Link) takeRing(span wire.Span) {
-	if span.Length%cellSize != 0 || span.Length > 128*cellSize || span.Address%wordSize != 0 || l.far.cells > 0 {
+	h := l.hub
+	if span.Length%cellSize != 0 || span.Length > 128*cellSize || span.Address%wordSize != 0 || l.far.span.Length > 0 {
 		l.violated("a ring of %d bytes at %#x, or a second one", span.Length, span.Address)
 		return
 	}
-	if l.hub.isPolled {
-		l.far = farRing{span: span, cells: uint32(span.Length / cellSize), most: min(cellSize, l.hub.maxInline) - wordSize}
+	if l.far.span = span; !h.isPolled || l.pair.Room() == 0 || !h.hasCells() {
+		return
 	}
+	if err := l.pair.Write(l.tag(tagRing), h.rings.nothing(), verbs.RemoteSpan{Address: span.Address, Length: wordSize, Key: span.Key}, 0); err != nil {
+		l.fail(err)
+	}
+}
+
+// stepRing hears that the ring can be written to.
+func (l *Link) stepRing(c *verbs.Completion) {
+	if err := completionError(c); err != nil {
+		l.fail(err)
+		return
+	}
+	l.far.cells, l.far.most = uint32(l.far.span.Length/cellSize), min(cellSize, l.hub.maxInline)-wordSize
 }
 
 // hear takes in how many cells the peer has emptied, modulo 2⁸, and reports whether that can be.

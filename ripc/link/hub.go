@@ -169,6 +169,7 @@ const (
 	tagWatch            // a queue pair: a timer, to see whether the peer is there and what has expired
 	tagFailed           // a queue pair: a timer, to end when all has been taken in that has come
 	tagRetry            // a queue pair: a timer, to look again for what the hub had not
+	tagRing             // a queue pair: the first write to the peer's ring
 
 	kindShift = 40
 )
@@ -207,6 +208,8 @@ func (h *Hub) Step(c *verbs.Completion) {
 		l.stepFailed()
 	case tagRetry:
 		l.stepRetry()
+	case tagRing:
+		l.stepRing(c)
 	}
 }
 

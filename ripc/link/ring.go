@@ -88,10 +88,13 @@ func (h *Hub) hasCells() bool {
 	if h.rings.memory != nil {
 		return true
 	}
-	memory, err := h.config.Domain.Alloc(maxRings*ringSize*cellSize, 0)
+	memory, err := h.config.Domain.Alloc(maxRings*ringSize*cellSize+wordSize, 0)
 	h.rings.memory = memory
 	return err == nil
 }
+
+// nothing is a word that is always zero: it is behind what is lent.
+func (r *rings) nothing() verbs.Span { return r.memory.Span(maxRings*ringSize*cellSize, wordSize) }
 
 // take returns a ring that is not lent. There is one.
 func (r *rings) take() *ring {
