@@ -55,6 +55,12 @@
 // nor send in it, and a record that leads to them is not believed (ErrForbidden). The ID of a process follows from whose it is, so that
 // nobody can take the place of another one. A peer that breaks a rule loses its link, and nothing else.
 //
+// # Between hosts
+//
+// A service of another host is one whose process listens there: Config.Listen, with Keys or Plain, names addresses of this host that the
+// others can dial, for the node and for its NIC. Who only calls, or answers who called, need not listen: it is the one that dials. Several
+// addresses are tried in turn.
+//
 // # What is promised
 //
 // A message is delivered at most once, and messages from one process to another that need no retry arrive in the order in which they

@@ -11,14 +11,30 @@ import (
 
 // address names one life of a queue pair, and the lanes that lead there. Its text is
 //
-//	soft:<process>/<device>/<number>#<epoch>[+shm=<host>,<user>][+tcp=<where to dial>]
+//	soft:<host>/<process>/<device>/<number>#<epoch>[+shm=<user>][+tcp=<where to dial>]
 //
 // with identities as 16 hexadecimal digits and positive decimals. Every address has exactly one text.
 type address struct {
+	host    identity // of the kernel's boot and the network namespace: where meeting sockets and loopback are the same
 	process identity // where the device is
 	lifeName
-	shm hostUser // zero: not reachable by shared memory
-	tcp string   // host:port, or unix:/path; empty: not reachable by TCP
+	shm string // the user whose processes share memory with it; empty: not reachable by shared memory
+	tcp string // host:port, or unix:/path; empty: not reachable by TCP
+}
+
+// calls reports whether of two ends that connect a is the one that calls, and the other waits. Both ask, each for itself, and must
+// come to the same. One that other hosts cannot dial calls: who waits for it may be anywhere.
+func (a address) calls(peer address) bool {
+	if isLocal(a.tcp) != isLocal(peer.tcp) {
+		return isLocal(a.tcp)
+	}
+	return a.before(peer.lifeName)
+}
+
+// isApart reports whether two ends are on different hosts, and each can be dialled only on its own. A Unix socket may lie in a
+// directory that both see.
+func (a address) isApart(peer address) bool {
+	return a.host != peer.host && isLoopback(a.tcp) && isLoopback(peer.tcp)
 }
 
 // lifeName is what tells one life of a queue pair from all others.
@@ -30,15 +46,9 @@ type lifeName struct {
 
 func (p lifeName) String() string { return fmt.Sprintf("%v/%d#%d", p.device, p.number, p.epoch) }
 
-// before orders names: of two that connect, the first one calls.
+// before orders names.
 func (p lifeName) before(o lifeName) bool {
 	return cmp.Or(cmp.Compare(p.device, o.device), cmp.Compare(p.number, o.number), cmp.Compare(p.epoch, o.epoch)) < 0
-}
-
-// hostUser names a user on a host: whose processes may share memory.
-type hostUser struct {
-	host identity // of the kernel's boot and the network namespace, in which the meeting socket lies
-	user uint32
 }
 
 // identity is a random name, unique for all practical purposes.
@@ -53,9 +63,9 @@ const (
 )
 
 func (a address) String() string {
-	text := fmt.Sprintf("%s%v/%v", addressScheme, a.process, a.lifeName)
-	if a.shm != (hostUser{}) {
-		text += fmt.Sprintf("%s%v,%d", shmPart, a.shm.host, a.shm.user)
+	text := fmt.Sprintf("%s%v/%v/%v", addressScheme, a.host, a.process, a.lifeName)
+	if a.shm != "" {
+		text += shmPart + a.shm
 	}
 	if a.tcp != "" {
 		text += tcpPart + a.tcp
@@ -89,16 +99,19 @@ func parseParts(text string) (a address, err error) {
 		return a, fmt.Errorf("has no #epoch")
 	}
 	parts := strings.Split(path, "/")
-	if len(parts) != 3 {
-		return a, fmt.Errorf("has %d parts before #, want process/device/number", len(parts))
+	if len(parts) != 4 {
+		return a, fmt.Errorf("has %d parts before #, want host/process/device/number", len(parts))
 	}
-	if a.process, err = parseIdentity("process", parts[0]); err != nil {
+	if a.host, err = parseIdentity("host", parts[0]); err != nil {
 		return a, err
 	}
-	if a.device, err = parseIdentity("device", parts[1]); err != nil {
+	if a.process, err = parseIdentity("process", parts[1]); err != nil {
 		return a, err
 	}
-	if a.number, err = parseCount("number", parts[2]); err != nil {
+	if a.device, err = parseIdentity("device", parts[2]); err != nil {
+		return a, err
+	}
+	if a.number, err = parseCount("number", parts[3]); err != nil {
 		return a, err
 	}
 	a.epoch, err = parseCount("epoch", epoch)
@@ -111,22 +124,15 @@ func (a *address) cutLanes(text string) (rest string, err error) {
 	if a.tcp = tcp; ok && tcp == "" {
 		return "", fmt.Errorf("names nothing after %q", tcpPart)
 	}
-	rest, shm, ok := strings.Cut(rest, shmPart)
+	rest, user, ok := strings.Cut(rest, shmPart)
 	if !ok {
 		return rest, nil
-	}
-	host, user, _ := strings.Cut(shm, ",")
-	if a.shm.host, err = parseIdentity("host", host); err != nil {
-		return "", err
 	}
 	uid, err := strconv.ParseUint(user, 10, 32)
 	if err != nil || strconv.FormatUint(uid, 10) != user {
 		return "", fmt.Errorf("user %q is not a decimal", user)
 	}
-	a.shm.user = uint32(uid)
-	if a.shm == (hostUser{}) {
-		return "", fmt.Errorf("names no host after %q", shmPart)
-	}
+	a.shm = user
 	return rest, nil
 }
 

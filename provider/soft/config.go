@@ -50,8 +50,9 @@ type Config struct {
 	// Lanes are the ways to peers that the device may take. Each connection takes the best that both ends have. Zero
 	// means InProcess: no socket is opened.
 	Lanes Lanes
-	// Listen is where the TCP lane awaits peers: "127.0.0.1:0", "[::1]:0", "unix:/path". Empty means "127.0.0.1:0". An
-	// address beyond loopback needs TLS, or Plain.
+	// Listen is where the TCP lane awaits peers: "127.0.0.1:0", "[::1]:0", "unix:/path". Empty means "127.0.0.1:0": of two
+	// ends on different hosts one that listens beyond loopback is enough, and the other dials. Beyond loopback it needs TLS, or
+	// Plain.
 	Listen string
 	// Advertise is what peers dial, if that is not where the device listens.
 	Advertise string
@@ -98,11 +99,11 @@ func (c *Config) check() error {
 }
 
 // isLocal reports whether only processes of this host can reach an address.
-func isLocal(listen string) bool {
-	if strings.HasPrefix(listen, unixScheme) {
-		return true
-	}
-	host, _, err := net.SplitHostPort(listen)
+func isLocal(at string) bool { return strings.HasPrefix(at, unixScheme) || isLoopback(at) }
+
+// isLoopback reports whether an address is one that each host has for itself.
+func isLoopback(at string) bool {
+	host, _, err := net.SplitHostPort(at)
 	if err != nil {
 		return true // to be refused for what it is
 	}

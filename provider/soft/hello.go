@@ -17,7 +17,7 @@ import (
 //	answer: mark, version, length of the text, send depth, why not; without a text, it is a yes
 const (
 	wireMark    = 0x54464557 // WEFT
-	wireVersion = 2
+	wireVersion = 3
 	helloSize   = 4 + 2 + 2 + 4 + 8 + 4 + 4
 	answerSize  = 4 + 2 + 2 + 4
 	maxReason   = 512

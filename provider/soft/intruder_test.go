@@ -25,7 +25,7 @@ type intruder struct {
 func intrude(t testing.TB, h *host, depth uint32, edit ...func(*driver.QueueConfig)) *intruder {
 	t.Helper()
 	i := &intruder{t: t, h: h, q: h.pair(edit...)}
-	me := address{process: 1, lifeName: lifeName{0, i.q.number, 1}, tcp: "127.0.0.1:1"}
+	me := address{host: process.host, process: 1, lifeName: lifeName{0, i.q.number, 1}, tcp: "127.0.0.1:1"}
 	ok(t, i.q.Connect(connectTag, driver.Address(me.String())))
 	i.conn = i.dial(hello{depth: depth, to: h.device.address(i.q.life.Load()).lifeName, from: me})
 	_, err := readAnswer(i.conn)
@@ -191,7 +191,7 @@ func TestIntrudersAnswers(t *testing.T) {
 func TestHelloIsChecked(t *testing.T) {
 	h := newHostWith(t, Config{Name: t.Name(), Lanes: TCP})
 	here := h.device.address(h.pair().life.Load())
-	good := hello{depth: 1, to: here.lifeName, from: address{process: 1, lifeName: lifeName{1, 1, 1}}}
+	good := hello{depth: 1, to: here.lifeName, from: address{host: process.host, process: 1, lifeName: lifeName{1, 1, 1}}}
 	for want, edit := range map[string]func([]byte, *hello) []byte{
 		"there is no such queue pair": func(_ []byte, h *hello) []byte { h.to.number += 9; return h.text() },
 		"is not here":                 func(_ []byte, h *hello) []byte { h.to.device++; return h.text() },

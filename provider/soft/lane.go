@@ -8,12 +8,16 @@ import (
 
 // address returns what peers need to reach a life, by whatever lane.
 func (d *Device) address(l *life) address {
-	a := address{process: process.identity, lifeName: lifeName{d.identity, l.number, l.epoch}}
+	a := d.place()
+	a.lifeName = lifeName{d.identity, l.number, l.epoch}
+	return a
+}
+
+// place is what the addresses of all lives have in common.
+func (d *Device) place() address {
+	a := address{host: process.host, process: process.identity, tcp: d.dialled}
 	if d.config.Lanes.has(SharedMemory) {
-		a.shm = process.hostUser
-	}
-	if d.config.Lanes.has(TCP) {
-		a.tcp = d.dialled
+		a.shm = process.user
 	}
 	return a
 }
@@ -25,15 +29,19 @@ func (d *Device) lanesTo(a address) (Lanes, error) {
 		return InProcess, nil
 	}
 	var lanes Lanes
-	if mine.has(SharedMemory) && a.shm == process.hostUser {
+	if mine.has(SharedMemory) && a.host == process.host && a.shm == process.user {
 		lanes |= SharedMemory
 	}
 	if mine.has(TCP) && a.tcp != "" {
 		lanes |= TCP
 	}
-	if lanes == 0 {
+	switch {
+	case lanes == 0:
 		return 0, fmt.Errorf("soft: connect to %v: no lane leads there: device %s has %v, and the peer offers %s: %w", a,
 			d.config.Name, mine, a.offers(), driver.ErrArgument)
+	case lanes == TCP && d.place().isApart(a):
+		return 0, fmt.Errorf("soft: connect to %v: neither end can be dialled from the other's host: device %s listens on %s, and the peer "+
+			"on %s: one of them must listen on an address of its host that leads there: %w", a, d.config.Name, d.dialled, a.tcp, driver.ErrArgument)
 	}
 	return lanes, nil
 }
@@ -49,12 +57,15 @@ func isInProcess(id identity) bool {
 
 // offers says by which lanes a can be reached from here, for people.
 func (a address) offers() string {
+	var shm string
+	if a.shm != "" {
+		shm = fmt.Sprintf("shm to user %s of host %v", a.shm, a.host)
+	}
 	switch {
-	case a.shm != (hostUser{}) && a.tcp != "":
-		return fmt.Sprintf("shm to user %d of host %v, and tcp", a.shm.user, a.shm.host)
-	case a.shm != (hostUser{}):
-		return fmt.Sprintf("shm to user %d of host %v (this is user %d of host %v)", a.shm.user, a.shm.host,
-			process.hostUser.user, process.hostUser.host)
+	case shm != "" && a.tcp != "":
+		return shm + ", and tcp"
+	case shm != "":
+		return fmt.Sprintf("%s (this is user %s of host %v)", shm, process.user, process.host)
 	case a.tcp != "":
 		return "tcp"
 	}

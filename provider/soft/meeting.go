@@ -12,7 +12,7 @@ import (
 )
 
 // meetings is where the queue pairs of a device wait for peers of other processes, or of devices that keep to other
-// lanes. Of two ends that connect, one calls and the other waits to be called (see lifeName.before). Neither knows who
+// lanes. Of two ends that connect, one calls and the other waits to be called (see address.calls). Neither knows who
 // is first, so a call may come before it is expected, and is kept for a while.
 type meetings struct {
 	mu       sync.Mutex
@@ -80,10 +80,11 @@ func (m *meetings) close() {
 // arrange sees to it that q meets its peer, by one of the lanes, or that its life is broken. The lock of q's completion
 // queue is held.
 func (d *Device) arrange(q *QueuePair, l *life, a address, lanes Lanes) {
-	at := appointment{lifeName{d.identity, l.number, l.epoch}, a.lifeName}
+	own := d.address(l)
+	at := appointment{own.lifeName, a.lifeName}
 	q.controls.meeting = at
 	m := &d.meetings
-	if a.tcp != "" && d.dialled == "" && !lanes.has(SharedMemory) || at.here.before(at.there) {
+	if own.calls(a) {
 		m.calls.Go(func() { d.call(q, l, a, lanes) })
 		return
 	}

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"os"
+	"strconv"
 	"sync"
 )
 
@@ -12,18 +13,19 @@ import (
 // package's only global state.
 var process = struct {
 	identity identity
-	hostUser hostUser
+	host     identity
+	user     string
 	mu       sync.RWMutex
 	devices  map[identity]*Device // open and alive
-}{identity: newIdentity(), hostUser: thisHostUser(), devices: make(map[identity]*Device)}
+}{identity: newIdentity(), host: thisHost(), user: strconv.Itoa(os.Geteuid()), devices: make(map[identity]*Device)}
 
-// thisHostUser names what processes that share memory have in common: the kernel, the namespace of abstract sockets, the
-// user. It hashes, because the names are of different kinds, and nobody else's business.
-func thisHostUser() hostUser {
+// thisHost names what processes that can share memory have in common besides their user: the kernel, and the namespace of
+// abstract sockets and loopback. It hashes, because the names are of different kinds, and nobody else's business.
+func thisHost() identity {
 	boot, _ := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	space, _ := os.Readlink("/proc/self/ns/net")
 	sum := sha256.Sum256(append(boot, space...))
-	return hostUser{identity(binary.LittleEndian.Uint64(sum[:])), uint32(os.Geteuid())}
+	return identity(binary.LittleEndian.Uint64(sum[:]))
 }
 
 // newIdentity draws a random name. crypto/rand.Read never fails.

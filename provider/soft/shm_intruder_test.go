@@ -131,7 +131,7 @@ func (s *stranger) words() lifeNote {
 
 // address is that of a queue pair of the stranger's.
 func (s *stranger) address(number uint32) driver.Address {
-	a := address{process: 1, lifeName: lifeName{s.me, number, 1}, shm: process.hostUser}
+	a := address{host: process.host, process: 1, lifeName: lifeName{s.me, number, 1}, shm: process.user}
 	return driver.Address(a.String())
 }
 

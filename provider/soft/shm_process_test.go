@@ -181,7 +181,7 @@ func TestAnotherUser(t *testing.T) {
 	m := h.memory(4096, 0)
 	p := startNeighbour(t, 1, nobody)
 	claim := func(address, from, to string) string { // of being that user
-		return strings.Replace(address, fmt.Sprintf(",%s+tcp", from), fmt.Sprintf(",%s+tcp", to), 1)
+		return strings.Replace(address, shmPart+from+tcpPart, shmPart+to+tcpPart, 1)
 	}
 	theirs := p.hear()
 	var there driver.RemoteSpan

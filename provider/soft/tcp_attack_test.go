@@ -272,7 +272,7 @@ func TestTLSHearsWhatCameWithTheAnswer(t *testing.T) {
 	defer listener.Close()
 	for n := range uint32(few + 2) {
 		q := h.pair()
-		peer := address{process: 1, lifeName: lifeName{^identity(0), n + 1, 1}, tcp: listener.Addr().String()}
+		peer := address{host: process.host, process: 1, lifeName: lifeName{^identity(0), n + 1, 1}, tcp: listener.Addr().String()}
 		ok(t, q.Connect(connectTag, driver.Address(peer.String())))
 		raw, err := listener.Accept()
 		ok(t, err)

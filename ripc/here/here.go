@@ -28,9 +28,9 @@ import (
 type Config struct {
 	Directory string        // in which the services of this host meet; empty: the user's own
 	Resolver  find.Resolver // who finds services instead; it is the node's from now on, also if Open fails
-	Listen    string        // address and port that processes of other hosts dial, also those that this one calls; empty: only this host's do
+	Listen    string        // address and port that processes of other hosts dial: see package ripc, "Between hosts"; empty: only this host's do
 	Keys      *keys.Keyring // who this process is, and whom it talks to
-	Plain     bool          // talk to anybody who reaches Listen, without Keys
+	Plain     bool          // talk to anybody, who reaches Listen or is called, without Keys
 	Window    int           // messages of one process that may be here unreleased, at most: see package ripc; 0: 64
 	Log       *slog.Logger  // nil: only what nobody should miss is logged, a handler's panic for one, not its errors, by slog.Default()
 }
