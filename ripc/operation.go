@@ -11,6 +11,7 @@ import (
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/ripc/wire"
+	"github.com/weft-fabric/weft/verbs"
 )
 
 // Request is a message in full. What it lends is the service's to use until it has answered, has released the message, or its time is over:
@@ -287,8 +288,16 @@ func (o *operation) forbidden(p *peer) {
 	o.finish(fmt.Errorf("%w: it was found at a process of %q, whose certificate does not list it", ErrForbidden, p.owner))
 }
 
-// unreached hears that the process could not be reached.
-func (o *operation) unreached(err error) { o.tryAgain(fmt.Errorf("%w: %w", ErrUnreachable, err)) }
+// unreached hears that the process could not be reached. If that is because nothing leads from one device to the other, as they are, it
+// is not tried again.
+func (o *operation) unreached(err error) {
+	err = fmt.Errorf("%w: %w", ErrUnreachable, err)
+	if errors.Is(err, verbs.ErrArgument) {
+		o.finish(err)
+		return
+	}
+	o.tryAgain(err)
+}
 
 // maxTries is how often a message is sent before its service is given up: within about three seconds.
 const maxTries = 16
