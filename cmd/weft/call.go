@@ -37,7 +37,7 @@ has read it. It is sent once: if the service ends meanwhile, that is an error.
 Without --data the call is empty, and standard input is not read.
 
 A service whose process was started with --keys or --plain is called with the
-same flag. On another host, it must be able to dial this process, too.
+same flag. On another host, it need not be able to dial this process.
 
 --timeout is for all of it until the answer is here: to reach the directory, to
 find the service, to read standard input to its end and to wait for the answer.

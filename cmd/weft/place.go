@@ -42,7 +42,7 @@ func (p *place) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.lanKey, "lan-key", "", "`FILE` with a secret that all on that network have")
 	f.StringSliceVar(&p.etcd, "etcd", nil, "find services in etcd: `SERVERS`, as host:port or https://host:port")
 	f.StringSliceVar(&p.etcdKeys, "etcd-keys", nil, "PEM `FILES`: the authority of the etcd servers, and our certificate and key if they want one")
-	f.StringVar(&p.listen, "listen", "", "`ADDRESS` of this host, as 10.0.0.1:0, where others reach this process (--lan: there; a caller: where the service is reached from; else this host alone)")
+	f.StringVar(&p.listen, "listen", "", "`ADDRESS` of this host, as 10.0.0.1:0, where others reach this process (--lan: there; else this host alone; who only calls needs none)")
 	f.StringSliceVar(&p.keys, "keys", nil, "PEM `FILES` that say who this process is, from 'weft keys make'")
 	f.BoolVar(&p.plain, "plain", false, "talk to anybody, also on other hosts, without encryption")
 }
@@ -171,9 +171,9 @@ func (p *place) etcdTLS() (*tls.Config, error) {
 	return c, nil
 }
 
-// address is where others reach this process; empty: only this host does.
+// address is where others reach this process; empty: only this host does. Who only calls is not to be reached.
 func (p *place) address() (string, error) {
-	if p.listen != "" || p.lan == "" {
+	if p.listen != "" || p.lan == "" || !p.serves {
 		return p.listen, nil
 	}
 	i, err := net.InterfaceByName(p.lan)

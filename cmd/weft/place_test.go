@@ -98,18 +98,6 @@ func TestPlainServicesListenSomewhere(t *testing.T) {
 	}
 }
 
-// A caller listens where the service can reach it.
-func TestWhereACallerListens(t *testing.T) {
-	for want, at := range map[string][]string{
-		"127.0.0.1:0": {"unix:@weft", "127.0.0.1:7471"},
-		"":            {"unix:@weft"},
-	} {
-		if got := leadingTo(t.Context(), at); got != want {
-			t.Errorf("to %q from %q, want %q", at, got, want)
-		}
-	}
-}
-
 func TestServicesOfANetworkWithASecret(t *testing.T) {
 	file := func(name, content string) string {
 		path := filepath.Join(t.TempDir(), name)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -36,41 +35,12 @@ func (p *place) openFor(ctx context.Context, service string) (*here.Node, error)
 		return nil, err
 	}
 	if service != "" {
-		from, err := p.whence(ctx, resolver, service)
-		if err != nil {
-			return nil, errors.Join(err, resolver.Close())
+		if _, err := resolver.Find(ctx, ripc.Name(service)); err != nil {
+			return nil, errors.Join(noService(service, err), resolver.Close())
 		}
-		at = cmp.Or(at, from)
 	}
-	m, err := here.Open(here.Config{Resolver: resolver, Listen: at, Keys: ring, Plain: at != "" && ring == nil})
+	m, err := here.Open(here.Config{Resolver: resolver, Listen: at, Keys: ring, Plain: ring == nil && (p.plain || p.lan != "")})
 	return m, p.explainListen(err)
-}
-
-// whence finds a service, and says where this process listens to call it if it was told nothing; empty: on this host alone.
-func (p *place) whence(ctx context.Context, resolver find.Resolver, service string) (string, error) {
-	found, err := resolver.Find(ctx, ripc.Name(service))
-	if err != nil {
-		return "", noService(service, err)
-	}
-	if len(p.keys) == 0 && !p.plain {
-		return "", nil
-	}
-	return leadingTo(ctx, found[0].At), nil
-}
-
-// leadingTo is the address of this host from which a process is reached, and where that can reach this one: of two software NICs either
-// may be the one that dials. It is empty if the process does not listen for other hosts.
-func leadingTo(ctx context.Context, at []string) string {
-	for _, address := range at {
-		conn, err := new(net.Dialer).DialContext(ctx, "udp", address) // it sends nothing
-		if err != nil {
-			continue
-		}
-		host, _, _ := net.SplitHostPort(conn.LocalAddr().String())
-		_ = conn.Close() // nothing was sent
-		return net.JoinHostPort(host, "0")
-	}
-	return ""
 }
 
 // explainListen names the flag by which a process was told to listen where it cannot, and what the system says.

@@ -1,0 +1,77 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-fabric/weft/rig/links/network"
+)
+
+// hosts are two hosts with a link between them, or the test is skipped.
+func hosts(t *testing.T) *network.Network {
+	t.Helper()
+	n, err := network.Up(network.Config{Racks: []int{2}, Rate: network.Unlimited})
+	if err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() {
+		if err := n.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return n
+}
+
+// weftOn prepares a command of weft on a host.
+func weftOn(t *testing.T, n *network.Network, host int, args ...string) *exec.Cmd {
+	cmd := n.Command(t.Context(), host, os.Args[0], args...)
+	cmd.Env = append(os.Environ(), asCommand+"=1")
+	return cmd
+}
+
+// echoOn starts a service on a host, and returns where it is reached.
+func echoOn(t *testing.T, n *network.Network, host int, args ...string) (at []string) {
+	t.Helper()
+	echo := weftOn(t, n, host, append([]string{"serve-echo", "--json"}, args...)...)
+	echo.Stderr = os.Stderr
+	out, err := echo.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := echo.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { interrupt(t, echo) })
+	var ready echoEvent
+	if err := json.NewDecoder(out).Decode(&ready); err != nil || ready.Event != "ready" {
+		t.Fatalf("%+v: %v", ready, err)
+	}
+	return ready.At
+}
+
+// Who only calls does not listen, and reaches a service of another host all the same. Which of two NICs has the smaller name is drawn
+// anew with every process: so it calls often enough that it has both.
+func TestACallerOfAnotherHostNeedNotListen(t *testing.T) {
+	n := hosts(t)
+	dir := t.TempDir()
+	keysJSON(t, "make", filepath.Join(dir, "keys"), "server", "client")
+	pem := func(name string) string { return filepath.Join(dir, "keys", name+".pem") }
+	for name, flags := range map[string]struct{ server, client []string }{
+		"plain": {[]string{"--plain"}, []string{"--plain"}},
+		"keys":  {[]string{"--keys", pem("server")}, []string{"--keys", pem("client")}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			at := []string{"--directory", filepath.Join(dir, "services "+name)}
+			echoOn(t, n, 0, append(append(at, "--listen", n.Address(0)+":0", "greeter"), flags.server...)...)
+			for range 10 {
+				call := weftOn(t, n, 1, append(append([]string{"call", "greeter", "--data", "hello"}, at...), flags.client...)...)
+				if out, err := call.CombinedOutput(); err != nil || string(out) != "hello" {
+					t.Fatalf("%v, %q", err, out)
+				}
+			}
+		})
+	}
+}
