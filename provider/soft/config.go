@@ -7,6 +7,8 @@ import (
 	"net"
 	"strings"
 	"time"
+
+	"github.com/weft-fabric/weft/internal/advertise"
 )
 
 // Lanes is a set of ways to reach a peer.
@@ -52,9 +54,10 @@ type Config struct {
 	Lanes Lanes
 	// Listen is where the TCP lane awaits peers: "127.0.0.1:0", "[::1]:0", "unix:/path". Empty means "127.0.0.1:0": of two
 	// ends on different hosts one that listens beyond loopback is enough, and the other dials. Beyond loopback it needs TLS, or
-	// Plain.
+	// Plain. For all addresses of the host ("0.0.0.0:0", ":0") peers dial one: that of the interface of the default route, or
+	// else the first of one that is up.
 	Listen string
-	// Advertise is what peers dial, if that is not where the device listens.
+	// Advertise is what peers dial, if that is not where the device listens, or not the address that they should take.
 	Advertise string
 	// TLS encrypts the TCP lane. Both ends must show a certificate that the other trusts. Nil means that nothing is
 	// encrypted.
@@ -94,6 +97,8 @@ func (c *Config) check() error {
 	case c.Lanes.has(TCP) && c.TLS == nil && !c.Plain && !isLocal(c.Listen):
 		return fmt.Errorf("soft: device %q: listening on %s, beyond loopback, needs TLS, or Plain to go without", c.Name,
 			c.Listen)
+	case advertise.IsEverywhere(c.Advertise):
+		return fmt.Errorf("soft: device %q: nobody can dial %s: Advertise is one address of this host", c.Name, c.Advertise)
 	}
 	return nil
 }

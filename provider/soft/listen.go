@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/internal/advertise"
 )
 
 // network is the TCP lane of a device.
@@ -49,7 +51,7 @@ func (d *Device) openNetwork() error {
 	n := &d.network
 	n.listener = l
 	if d.dialled = d.config.Advertise; d.dialled == "" {
-		d.dialled = whereOf(l.Addr())
+		d.dialled = advertise.Address(d.config.Listen, whereOf(l.Addr()))
 	}
 	n.ended.Go(d.runAccept)
 	return nil

@@ -112,3 +112,17 @@ func TestSilentPeersKeepNoLine(t *testing.T) {
 	}
 	join(a, a.pair(), b, b.pair())
 }
+
+// TestListenEverywhere: peers are told one address, which leads there.
+func TestListenEverywhere(t *testing.T) {
+	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
+		config := Config{Name: t.Name(), Lanes: TCP, Listen: listen, Plain: true}
+		l := newLinkOn(t, config)
+		if at := l.a.device.dialled; strings.HasPrefix(at, "[::]") || strings.HasPrefix(at, "0.0.0.0") {
+			t.Errorf("%s: peers are told %s", listen, at)
+		}
+	}
+	if _, err := New(Config{Lanes: TCP, Advertise: "0.0.0.0:7"}); err == nil || !strings.Contains(err.Error(), "nobody can dial 0.0.0.0:7") {
+		t.Error(err)
+	}
+}
