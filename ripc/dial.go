@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/weft-fabric/weft/connect"
@@ -67,6 +68,7 @@ func (n *Node) runDial(at []string, node ID, p *peer) (err error) {
 	for _, address := range at {
 		var s *connect.Session
 		if s, err = connect.Dial(n.ctx, address, n.options()); err != nil {
+			err = hidden(address, err)
 			continue
 		}
 		err = n.meet(s, func(h *hello) (*peer, error) { return p.meets(node, h) })
@@ -75,6 +77,14 @@ func (n *Node) runDial(at []string, node ID, p *peer) (err error) {
 		}
 	}
 	return fmt.Errorf("no link to %s: %w", process(node), err)
+}
+
+// hidden says what to do about a process that was not told where to listen, if it may be one of another host.
+func hidden(address string, err error) error {
+	if !strings.HasPrefix(address, ownSocket) {
+		return err
+	}
+	return fmt.Errorf("%w: if it is on another host, it has to listen there: set its Config.Listen", err)
 }
 
 // meets decides, on the loop, about a process that was dialled: another one than was meant may listen there by now. If only its

@@ -2,6 +2,7 @@ package ripc
 
 import (
 	"errors"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -62,5 +63,24 @@ func TestDevicesThatCannotMeet(t *testing.T) {
 	until(t, b, "the other is told", func() bool { return strings.Contains(log.String(), refused) })
 	if text := log.String(); strings.Count(text, refused) != 1 {
 		t.Errorf("it was tried again: %s", text)
+	}
+}
+
+// Who listens at all addresses of its host is known by one that others can dial.
+func TestANodeThatListensEverywhere(t *testing.T) {
+	n := newNode(t, nil, Config{Listen: []string{"0.0.0.0:0", "127.0.0.1:0"}, Plain: true})
+	for _, at := range n.Addresses() {
+		if where, err := netip.ParseAddrPort(at); err != nil || where.Addr().IsUnspecified() {
+			t.Errorf("others are told %s: %v", at, err)
+		}
+	}
+}
+
+// A process that was not told where to listen cannot be dialled from other hosts. Who tries hears what to do there.
+func TestAServiceThatIsHidden(t *testing.T) {
+	n := newNode(t, nil, Config{})
+	err := n.runDial([]string{ownSocket + "of-another-host"}, ID{}, nil)
+	if err == nil || !strings.Contains(err.Error(), "set its Config.Listen") {
+		t.Error(err)
 	}
 }

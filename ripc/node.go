@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/connect"
+	"github.com/weft-fabric/weft/internal/advertise"
 	"github.com/weft-fabric/weft/internal/leak"
 	"github.com/weft-fabric/weft/internal/pause"
 	"github.com/weft-fabric/weft/keys"
@@ -26,9 +27,9 @@ type ID = wire.ID
 type Config struct {
 	Device   *verbs.Device // what messages travel through; it stays the program's
 	Resolver find.Resolver // who finds services; it stays the program's. Nil: only those of this node are found
-	Listen   []string      // where other processes reach this one, as connect.Listen takes it; empty: on a Unix socket of its own
+	Listen   []string      // where other processes reach this one, as connect.Listen takes it: see "Between hosts"; empty: on a Unix socket of its own
 	Keys     *keys.Keyring // who this process is and whom it talks to; nil: to processes of this user, over Unix sockets
-	Plain    bool          // talk to anybody who reaches an address of Listen, without Keys; everybody may have every name
+	Plain    bool          // talk to anybody, who reaches an address of Listen or is called, without Keys; everybody may have every name
 	Waiting  loop.Waiting  // how to wait when there is nothing to do
 	Log      *slog.Logger  // nil: only what nobody should miss is logged, a handler's panic for one, not its errors, by slog.Default()
 
@@ -134,7 +135,7 @@ func (n *Node) runIdle() {
 func (n *Node) listen() error {
 	places := n.config.Listen
 	if len(places) == 0 {
-		places = []string{fmt.Sprintf("unix:@weft-ripc-%x", n.id[1:])}
+		places = []string{fmt.Sprintf("%s%x", ownSocket, n.id[1:])}
 	}
 	for _, place := range places {
 		l, err := connect.Listen(n.ctx, place, n.options())
@@ -142,11 +143,14 @@ func (n *Node) listen() error {
 			return err
 		}
 		n.listeners = append(n.listeners, l)
-		n.at = append(n.at, l.Address())
+		n.at = append(n.at, advertise.Address(place, l.Address()))
 		n.runs.Go(func() { n.runAccept(l) })
 	}
 	return nil
 }
+
+// ownSocket is where a process listens that was not told where. Those of other hosts cannot dial it.
+const ownSocket = "unix:@weft-ripc-"
 
 // linkTimeout bounds how long two processes take to be linked.
 const linkTimeout = 5 * time.Second

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/weft-fabric/weft/rig/links/network"
@@ -73,5 +74,36 @@ func TestACallerOfAnotherHostNeedNotListen(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// A service that listens at all addresses of its host is found at one that others can dial.
+func TestAServiceThatListensEverywhere(t *testing.T) {
+	n := hosts(t)
+	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
+		flags := []string{"--directory", filepath.Join(t.TempDir(), "services"), "--plain"}
+		at := echoOn(t, n, 0, append(flags, "--listen", listen, "greeter")...)
+		if len(at) != 1 || !strings.HasPrefix(at[0], n.Address(0)+":") {
+			t.Errorf("--listen %s: others are told %q", listen, at)
+		}
+		call := weftOn(t, n, 1, append([]string{"call", "greeter", "--data", "hello"}, flags...)...)
+		if out, err := call.CombinedOutput(); err != nil || string(out) != "hello" {
+			t.Errorf("--listen %s: %v, %q", listen, err, out)
+		}
+	}
+}
+
+// Of several addresses it is that of the default route, not the first.
+func TestTheDefaultRouteSaysWhereAServiceIs(t *testing.T) {
+	n := hosts(t)
+	const uplink = "10.88.0.1"
+	for _, line := range []string{"address add " + uplink + "/24 dev eth0", "route add default via 10.88.0.2"} {
+		if out, err := n.Command(t.Context(), 0, "ip", strings.Fields(line)...).CombinedOutput(); err != nil {
+			t.Fatalf("ip %s: %v, %s", line, err, out)
+		}
+	}
+	at := echoOn(t, n, 0, "--directory", filepath.Join(t.TempDir(), "services"), "--plain", "--listen", "0.0.0.0:0", "greeter")
+	if len(at) != 1 || !strings.HasPrefix(at[0], uplink+":") {
+		t.Errorf("others are told %q", at)
 	}
 }

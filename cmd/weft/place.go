@@ -42,7 +42,7 @@ func (p *place) flags(f *pflag.FlagSet) {
 	f.StringVar(&p.lanKey, "lan-key", "", "`FILE` with a secret that all on that network have")
 	f.StringSliceVar(&p.etcd, "etcd", nil, "find services in etcd: `SERVERS`, as host:port or https://host:port")
 	f.StringSliceVar(&p.etcdKeys, "etcd-keys", nil, "PEM `FILES`: the authority of the etcd servers, and our certificate and key if they want one")
-	f.StringVar(&p.listen, "listen", "", "`ADDRESS` of this host, as 10.0.0.1:0, where others reach this process (--lan: there; else this host alone; who only calls needs none)")
+	f.StringVar(&p.listen, "listen", "", "`ADDRESS` of this host, as 10.0.0.1:0, where others reach this process; 0.0.0.0:0 is all, of which others hear that of the default route (--lan: there; else this host alone; who only calls needs none)")
 	f.StringSliceVar(&p.keys, "keys", nil, "PEM `FILES` that say who this process is, from 'weft keys make'")
 	f.BoolVar(&p.plain, "plain", false, "talk to anybody, also on other hosts, without encryption")
 }

@@ -67,6 +67,7 @@ func (p *place) keyring() (*keys.Keyring, error) {
 var inFlags = strings.NewReplacer(
 	"use a Unix socket, Config.Keys or Config.Plain", "it was started with --plain or --keys: give the same",
 	"use Config.Keys", "give both --keys",
+	"set its Config.Listen", "start it with --listen",
 	"does it want TLS?", "if it was started with --keys, give --keys too",
 	"does the peer speak TLS, and know our certificate authority?", "both must have --keys of one authority, or both --plain",
 )
