@@ -59,9 +59,10 @@
 //
 // A service of another host is one whose process listens there: Config.Listen, with Keys or Plain, names addresses of this host that the
 // others can dial. A software NIC has a Listen of its own, on the same host; package here sets both. Who only calls need not listen: it is
-// the one that dials, and so is its NIC. All
-// addresses of a host ("0.0.0.0:7471", ":0") are told to others as one: that of the interface of the default route, or else the first of an
-// interface that is up. If that is not the one that they should dial, name those that are; they are tried in turn.
+// the one that dials, and so is its NIC.
+//
+// All addresses of a host ("0.0.0.0:7471", ":0") are told to others as one: that of the interface of the default route, or else the first
+// of an interface that is up. If they should dial others, name those; they are tried in turn.
 //
 // # What is promised
 //
