@@ -31,7 +31,9 @@ func place(dst, src []byte) {
 		return
 	}
 	copy(dst[:last], src[:last])
-	copy(dst[last+wordSize:], src[last+wordSize:])
+	if rest := last + wordSize; rest < len(dst) {
+		copy(dst[rest:], src[rest:])
+	}
 	atomic.StoreUint64(word(dst[last:]), loadWord(src[last:]))
 }
 

@@ -63,7 +63,7 @@ func (r *farRing) next(bytes int) verbs.RemoteSpan {
 // stageCell writes a message that lies in its slot, up to end, to the next cell, at once: then its bytes are not needed any more. Its owner
 // is told in the next turn, not from inside Send.
 func (l *Link) stageCell(slot *Slot, end int) error {
-	inscription{l.far.written + 1, uint16(l.sends), uint16(end)}.put(slot.room[end:])
+	inscribe(l.far.written+1, uint16(l.sends), end).put(slot.room[end:])
 	end += wordSize
 	if err := l.pair.Write(l.tag(tagWritten), slot.piece(0, end), l.far.next(end), verbs.Inline|verbs.Quiet); err != nil {
 		return err

@@ -2,6 +2,7 @@ package link
 
 import (
 	"encoding/binary"
+	"math/bits"
 	"slices"
 
 	"github.com/weft-fabric/weft/ripc/wire"
@@ -18,27 +19,26 @@ const (
 	cellSize = 256
 	ringSize = 16 // cells
 	maxRings = 16 // of a hub: each is looked at in every turn
+	maxLooks = 8  // at rings, in a turn in which nothing is found
 	wordSize = 8
 )
 
-// inscription is the last word of a cell.
-type inscription struct {
-	number uint32 // of the cell, modulo 2³²
-	sent   uint16 // messages that were sent otherwise before it, modulo 2¹⁶
-	length uint16 // of the message
+// inscription is the last word of a cell, as a number: 32 bits of the cell's number, 16 of how many messages had been sent otherwise
+// before it, 16 of the message's length; the first two modulo what fits.
+type inscription uint64
+
+func inscribe(number uint32, sent uint16, length int) inscription {
+	return inscription(uint64(number)<<32 | uint64(sent)<<16 | uint64(length))
 }
 
-func (i inscription) put(b []byte) {
-	binary.BigEndian.PutUint64(b, uint64(i.number)<<32|uint64(i.sent)<<16|uint64(i.length))
-}
+func (i inscription) number() uint32 { return uint32(i >> 32) }
+func (i inscription) sent() uint16   { return uint16(i >> 16) }
+func (i inscription) length() int    { return int(uint16(i)) }
 
-// takeInscription takes the word of a cell apart, as it was loaded.
-func takeInscription(loaded uint64) inscription {
-	var b [wordSize]byte
-	binary.NativeEndian.PutUint64(b[:], loaded)
-	word := binary.BigEndian.Uint64(b[:])
-	return inscription{uint32(word >> 32), uint16(word >> 16), uint16(word)}
-}
+func (i inscription) put(b []byte) { binary.BigEndian.PutUint64(b, uint64(i)) }
+
+// isLittle is whether a word that is loaded as one has its bytes in another order than on the wire.
+var isLittle = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
 // rings are the cells that a hub's peers write to.
 type rings struct {
@@ -59,6 +59,7 @@ func (r *rings) close() error {
 type ring struct {
 	memory *verbs.Memory
 	at     int    // where it begins
+	next   int    // where the last word of the next cell is
 	taken  uint32 // cells that were emptied
 }
 
@@ -105,7 +106,7 @@ func (r *rings) take() *ring {
 		r.made++
 	}
 	clear(r.memory.Bytes()[at : at+ringSize*cellSize]) // another peer may have written there
-	return &ring{memory: r.memory, at: at}
+	return &ring{memory: r.memory, at: at, next: at + cellSize - wordSize}
 }
 
 // dropRing takes the ring back from a peer that can reach it no more.
@@ -123,15 +124,23 @@ type scanner struct{ hub *Hub }
 // Step implements loop.Machine. It asks for nothing, and hears of nothing.
 func (scanner) Step(*verbs.Completion) {}
 
-// Scan implements loop.Scanner.
+// Scan implements loop.Scanner. A turn takes ten times as long as a look at a ring, so a few more are cheap.
 func (s scanner) Scan() (found bool) {
 	h := s.hub
 	if len(h.unsettled) > 0 {
 		h.settleCells()
 	}
-	for i := 0; i < len(h.rings.links); i++ { // one may end meanwhile: then another is looked at in the next turn
-		if h.rings.links[i].emptyCells() {
-			found = true
+	for looks := maxLooks; looks > 0 && len(h.rings.links) > 0 && !found; looks -= len(h.rings.links) {
+		found = h.emptyRings()
+	}
+	return found
+}
+
+// emptyRings looks at each ring once, and reports whether something was there.
+func (h *Hub) emptyRings() (found bool) {
+	for i := 0; i < len(h.rings.links); i++ { // one may end meanwhile: then another is looked at next time
+		if l := h.rings.links[i]; l.ring.hasNext() {
+			found = l.emptyCells() || found
 		}
 	}
 	return found
@@ -141,7 +150,7 @@ func (s scanner) Scan() (found bool) {
 // something.
 func (l *Link) emptyCells() (found bool) {
 	for range ringSize {
-		if l.state == ended || !l.emptyCell() {
+		if l.state == ended || !l.ring.hasNext() || !l.emptyCell() {
 			return found
 		}
 		found = true
@@ -149,27 +158,47 @@ func (l *Link) emptyCells() (found bool) {
 	return found
 }
 
-// emptyCell takes in the next message of the ring, if it is there, and all that was sent before it was taken in.
+// load is the last word of the next cell.
+func (r *ring) load() inscription {
+	word := r.memory.Load64(r.next)
+	if isLittle {
+		word = bits.ReverseBytes64(word)
+	}
+	return inscription(word)
+}
+
+// hasNext reports whether something was written to the next cell.
+func (r *ring) hasNext() bool { return r.load().number() == r.taken+1 }
+
+// emptyCell takes in what was written to the next cell, if all that was sent before it was taken in.
 func (l *Link) emptyCell() bool {
 	r := l.ring
-	end := r.at + int(r.taken%ringSize+1)*cellSize - wordSize
-	in := takeInscription(r.memory.Load64(end))
-	if in.number != r.taken+1 || int16(in.sent-uint16(l.received)) > 0 {
+	in := r.load()
+	if int16(in.sent()-uint16(l.received)) > 0 {
 		return false
 	}
-	if in.length > cellSize-wordSize {
-		l.violated("a message of %d bytes in a cell", in.length)
+	length := in.length()
+	if length > cellSize-wordSize {
+		l.violated("a message of %d bytes in a cell", length)
 		return false
 	}
 	s := l.hub.loose.take()
 	if s == nil {
 		return false
 	}
-	copy(s.room, r.memory.Bytes()[end-int(in.length):end])
-	r.taken++
-	l.takeIn(s, int(in.length))
+	copy(s.room, r.memory.Bytes()[r.next-length:r.next])
+	r.goOn()
+	l.takeIn(s, length)
 	for _, item := range l.hub.message.Items.All() { // it is the one that was taken in
 		l.hub.counts.Copied += uint64(len(item))
 	}
 	return true
+}
+
+// goOn goes on to the next cell.
+func (r *ring) goOn() {
+	r.taken++
+	if r.next += cellSize; r.taken%ringSize == 0 {
+		r.next -= ringSize * cellSize
+	}
 }

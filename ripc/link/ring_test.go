@@ -187,7 +187,7 @@ func (i *intruder) writeCell(ring wire.Span, in inscription, b []byte) {
 	i.world.t.Helper()
 	n := copy(i.memory.Bytes(), b)
 	in.put(i.memory.Bytes()[n:])
-	end := ring.Address + uint64(in.number)*cellSize
+	end := ring.Address + uint64(in.number())*cellSize
 	n += wordSize
 	to := verbs.RemoteSpan{Address: end - uint64(n), Length: uint64(n), Key: ring.Key}
 	check(i.world.t, i.pair.Write(i.port.Tag(3), i.memory.Span(0, n), to, verbs.Quiet))
@@ -213,7 +213,7 @@ func TestAPeerThatLiesInItsCells(t *testing.T) {
 		change(&m.Head)
 		return m.Append(nil)
 	}
-	as := func(number uint32, b []byte) inscription { return inscription{number, 1, uint16(len(b))} }
+	as := func(number uint32, b []byte) inscription { return inscribe(number, 1, len(b)) }
 	none := func(*wire.Head) {}
 	for name, lie := range map[string]func(i *intruder, ring wire.Span){
 		"no message at all": func(i *intruder, ring wire.Span) {
@@ -221,7 +221,7 @@ func TestAPeerThatLiesInItsCells(t *testing.T) {
 			i.writeCell(ring, as(1, b), b)
 		},
 		"nothing":            func(i *intruder, ring wire.Span) { i.writeCell(ring, as(1, nil), nil) },
-		"longer than a cell": func(i *intruder, ring wire.Span) { i.writeCell(ring, inscription{1, 1, cellSize}, nil) },
+		"longer than a cell": func(i *intruder, ring wire.Span) { i.writeCell(ring, inscribe(1, 1, cellSize), nil) },
 		"cells that were not written to": func(i *intruder, ring wire.Span) {
 			b := good(2, func(h *wire.Head) { h.Cells = 1 })
 			i.writeCell(ring, as(1, b), b)
@@ -270,7 +270,7 @@ func TestACellThatWaitsForEver(t *testing.T) {
 	ring := i.lureRing(p)
 	m := &wire.Message{Head: wire.Head{Type: wire.Send, From: alice, To: bob, Number: 2, Credit: 2}}
 	b := m.Append(nil)
-	i.writeCell(ring, inscription{1, 100, uint16(len(b))}, b)
+	i.writeCell(ring, inscribe(1, 100, len(b)), b)
 	there, _ := w.joinByRings(other, p)
 	for range 2 * ringSize {
 		check(t, there.Send(&newLetter(wire.Send, "go on").Outgoing))
@@ -296,7 +296,7 @@ func FuzzCells(f *testing.F) {
 		p := w.newProcess(Config{FirstWindow: 2, Window: 2})
 		i, l := w.intrude(p)
 		ring := i.lureRing(p)
-		i.writeCell(ring, inscription{number%ringSize + 1, sent, length}, b)
+		i.writeCell(ring, inscribe(number%ringSize+1, sent, int(length)), b)
 		for range 8 {
 			w.turn()
 		}
