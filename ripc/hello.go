@@ -19,7 +19,7 @@ type hello struct {
 }
 
 const (
-	helloVersion = 2 // another one also when messages change: who meets hears so, instead of losing the link by the first of them
+	helloVersion = 3 // another one also when messages change: who meets hears so, instead of losing the link by the first of them
 	maxProvider  = 64
 )
 

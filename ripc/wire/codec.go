@@ -244,6 +244,8 @@ func (m *Message) check() error {
 		return malformed("giving up call %d to %v is more than that, or less", h.Number, h.To)
 	case h.Type == Ring && (h.From != ID{} || h.To != ID{} || m.Returns.n != 1 || m.Items.n > 0 || m.Loans.n > 0 || m.Fills.n > 0 || h.Expiry > 0):
 		return malformed("a ring that is more than one, or less")
+	case (h.Type == Stop || h.Type == Go) && (h.From != ID{} || h.To == ID{} || m.Items.n > 0 || lends || m.Fills.n > 0):
+		return malformed("a %v for %v that is more than that, or less", h.Type, h.To)
 	case h.Type < Word && (h.From == ID{} || h.To == ID{}):
 		return malformed("a %v to nobody, or from nobody", h.Type)
 	case h.Type == Refusal && (lends || m.Fills.n > 0):
@@ -252,7 +254,7 @@ func (m *Message) check() error {
 		return malformed("returns in a %v", h.Type)
 	case m.Fills.n > 0 && h.Type != Answer && h.Type != Send:
 		return malformed("fills in a %v", h.Type)
-	case h.To.Kind() == Group && (h.Type != Send || lends || m.Fills.n > 0):
+	case h.To.Kind() == Group && h.Type < Stop && (h.Type != Send || lends || m.Fills.n > 0):
 		return malformed("a %v to a group, or one that lends", h.Type)
 	case h.Patience > 0 && h.Type != Call:
 		return malformed("a %v that says how long it waits for an answer", h.Type)

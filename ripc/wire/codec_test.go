@@ -66,8 +66,11 @@ func giveUp() *Message {
 	return m
 }
 
+// stop is a Stop, or a Go.
+func stop(kind Type, to ID) *Message { return &Message{Head: Head{Type: kind, To: to, Credit: 99}} }
+
 func TestTakeIsTheOppositeOfPut(t *testing.T) {
-	for _, m := range []*Message{full(), answer(), word(), plain(), present(), giveUp()} {
+	for _, m := range []*Message{full(), answer(), word(), plain(), present(), giveUp(), stop(Stop, NameID("kv/3")), stop(Go, GroupID("all"))} {
 		b := m.Append(nil)
 		var got Message
 		if err := got.Take(b); err != nil {
@@ -99,7 +102,7 @@ func TestTakeRefuses(t *testing.T) {
 		{"another magic", set(full(), 0, 9), "begins with"},
 		{"another version", set(full(), atVersion, 5), "version 5"},
 		{"no type", set(full(), atType, 0), "type 0"},
-		{"an unknown type", set(full(), atType, 9), "type 9"},
+		{"an unknown type", set(full(), atType, 11), "type 11"},
 		{"a code in a call", set(full(), atCode+1, 1), "code 1"},
 		{"an unknown code", set(answer(), atCode+1, 99), "code 99"},
 		{"a refusal without code", set(answer(), atType, byte(Refusal)), "code 0"},
@@ -126,6 +129,11 @@ func TestTakeRefuses(t *testing.T) {
 		{"giving up a call to a group", set(giveUp(), atTo, byte(Group)), "giving up"},
 		{"giving up a call with items", set(plain(), atType, byte(GiveUp)), "giving up"},
 		{"giving up with a code", set(giveUp(), atCode+1, byte(TimedOut)), "code 7"},
+		{"stopping what somebody sends", set(stop(Stop, NameID("kv/3")), atFrom, byte(Named)), "a Stop for"},
+		{"stopping nobody", stop(Stop, ID{}).Append(nil), "a Stop for nobody"},
+		{"going on with nobody", stop(Go, ID{}).Append(nil), "a Go for nobody"},
+		{"going on with items", set(plain(), atType, byte(Go)), "a Go for"},
+		{"stopping with a code", set(stop(Stop, NameID("kv/3")), atCode+1, byte(Busy)), "code 3"},
 		{"one byte more", append(full().Append(nil), 0), "bytes, but"},
 	} {
 		var m Message
@@ -191,7 +199,7 @@ func TestListsEnd(t *testing.T) {
 
 // Whatever comes in, it is refused, or it is exactly what Put would have made.
 func FuzzTake(f *testing.F) {
-	for _, m := range []*Message{full(), answer(), word(), plain(), present(), giveUp()} {
+	for _, m := range []*Message{full(), answer(), word(), plain(), present(), giveUp(), stop(Stop, NameID("kv/3")), stop(Go, GroupID("all"))} {
 		f.Add(m.Append(nil))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {

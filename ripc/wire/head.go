@@ -15,11 +15,13 @@ const (
 	Present                 // between two ends of a link: the sender of messages to come, and its name, or the proof that it was drawn by who sends
 	GiveUp                  // between two ends of a link: nobody waits any more for the answer to the Call of this number
 	Ring                    // between two ends of a link: cells that short messages may be written to. Its one return
+	Stop                    // between two ends of a link: a service has enough for now, and is to be sent nothing
+	Go                      // between two ends of a link: it may be sent to again
 
-	lastType = Ring
+	lastType = Go
 )
 
-var typeNames = [...]string{"Type(0)", "Send", "Call", "Answer", "Refusal", "Word", "Present", "GiveUp", "Ring"}
+var typeNames = [...]string{"Type(0)", "Send", "Call", "Answer", "Refusal", "Word", "Present", "GiveUp", "Ring", "Stop", "Go"}
 
 func (t Type) String() string {
 	if t > lastType {
@@ -74,7 +76,7 @@ type Head struct {
 	Type   Type
 	Code   Code   // of a Refusal, or of an Answer that failed; a Word has Moved if it is a farewell
 	From   ID     // whom an answer would go to
-	To     ID     // the service, or whom the answer goes to; of a GiveUp: the service that was called
+	To     ID     // the service, or whom the answer goes to; of a GiveUp: the service that was called; of a Stop or a Go: the service or group
 	Epoch  uint64 // which incarnation of To is meant; 0: any
 	Number uint64 // which message this is among those of its sender; of an Answer, a Refusal or a GiveUp: which it is about
 	Credit uint32 // how many messages the sender of this one has let its peer send since the link was made, modulo 2³²
