@@ -183,6 +183,7 @@ func (n *Node) Counts() (c link.Counts, err error) {
 type Stats struct {
 	link.Counts
 	Dropped  uint64 // messages sent with Drop that nobody was ready for
+	Waiting  int    // messages that other processes, or services there, have no room for yet
 	Services int    // with a name or without, and members of groups
 	Links    int    // to other processes, also those that are being made
 	Lent     int    // bytes of buffers that the program has not released
@@ -191,7 +192,8 @@ type Stats struct {
 // Stats is what the node has done, and what it has.
 func (n *Node) Stats() (s Stats, err error) {
 	err = n.on(func() {
-		s = Stats{Counts: n.office.hub.Counts(), Dropped: n.office.dropped, Services: len(n.office.all()), Links: n.office.hub.Links()}
+		s = Stats{Counts: n.office.hub.Counts(), Dropped: n.office.dropped, Waiting: n.office.hub.Waiting(),
+			Services: len(n.office.all()), Links: n.office.hub.Links()}
 	})
 	s.Lent = n.pool.inUse()
 	return s, err

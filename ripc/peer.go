@@ -144,7 +144,7 @@ func (p *peer) send(o *operation) {
 		o.forbidden(p)
 		return
 	}
-	if o.mayDrop && !p.link.MaySend() {
+	if o.mayDrop && !p.link.MaySend(o.to) {
 		p.office.dropped++
 		o.finish(nil)
 		return

@@ -100,6 +100,12 @@ func (l *Link) take(s *Slot) (kept bool) {
 	case m.Head.Type == wire.Ring:
 		l.takeRing(m.Returns.All()[0])
 		return false
+	case m.Head.Type == wire.Stop:
+		l.takeStop(m.Head.To)
+		return false
+	case m.Head.Type == wire.Go:
+		l.takeGo(m.Head.To)
+		return false
 	}
 	return l.takeMessage(m, s)
 }
@@ -135,6 +141,9 @@ func (l *Link) takeMessage(m *wire.Message, s *Slot) bool {
 		return false
 	}
 	l.hub.config.Handler.Arrived(l, m, s)
+	if 2*l.held() > l.hub.config.Window && s.link == l {
+		l.excuse(m.Head.To, s)
+	}
 	return true
 }
 
@@ -193,6 +202,10 @@ func (s *Slot) Release() {
 	if s.kept || l.state == ended {
 		h.promised--
 		h.free(s)
+		if of := s.holding; of != nil {
+			s.holding = nil
+			of.released(l)
+		}
 		return
 	}
 	l.freed++

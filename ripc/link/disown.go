@@ -16,7 +16,9 @@ func (l *Link) UnderWay(to wire.ID) (list []*Outgoing) {
 			list = append(list, o)
 		}
 	}
-	l.waiting.Change(func(o **Outgoing) bool { add(*o); return false })
+	for queue := range l.unsent() {
+		queue.Change(func(o **Outgoing) bool { add(*o); return false })
+	}
 	l.changeInFlight(func(s *Slot) bool { add(s.out); return false })
 	l.unheard.Change(func(u *unconfirmed) bool { add(u.out); return false })
 	for o := range l.calls.all() {

@@ -84,7 +84,7 @@ func TestAPeerThatLiesLosesItsLink(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			everywhere(t, func(w *world) {
-				p := w.newProcess(Config{FirstWindow: 2, Window: 2})
+				p := w.newProcess(Config{FirstWindow: 2, Window: 2}).full()
 				other := w.newProcess(Config{})
 				honest, _ := w.join(other, p)
 				i, _ := w.intrude(p)

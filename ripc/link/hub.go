@@ -78,6 +78,7 @@ type Hub struct {
 	leaving            slots // room for messages to be sent
 	loose              slots // room for messages that have come in cells
 	promised           int   // receives that peers may count on
+	excused            int   // of those, for messages beyond the windows of their links
 	batch              int   // how many receives are posted at a time
 	unposted           []*Slot
 	links              table[Link] // by the number of their queue pair

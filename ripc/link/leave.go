@@ -49,11 +49,13 @@ func whyNotWhenLeaving(o *Outgoing) error {
 // or close the link.
 func (l *Link) giveBack(whyNot func(*Outgoing) error) {
 	var back []*Outgoing
-	for _, o := range l.waiting.Drain() {
-		if whyNot(o) == nil {
-			l.waiting.Push(o)
-		} else {
-			back = append(back, o)
+	for queue := range l.unsent() {
+		for _, o := range queue.Drain() {
+			if whyNot(o) == nil {
+				queue.Push(o)
+			} else {
+				back = append(back, o)
+			}
 		}
 	}
 	for _, o := range back {

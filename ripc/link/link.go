@@ -21,7 +21,7 @@ type Link struct {
 	limit int // bytes that a message to the peer may have
 
 	credits
-	pending bool                    // pump may have something to do. Invariant: if not, urgent, waiting, revokes and pulls are empty, and it does not leave
+	pending bool                    // pump may have something to do. Invariant: if not, urgent, waiting, revokes and pulls are empty, it does not leave, and is not unregulated
 	taking  bool                    // a message is being taken in
 	last    uint64                  // the number of the last message
 	urgent  fifo.Queue[*Outgoing]   // answers, which need no credit
@@ -50,6 +50,14 @@ type Link struct {
 
 	why      error  // it fails because of this
 	lastSeen uint64 // arrivals, when it failed, or was looked at since
+
+	aside map[wire.ID]*fifo.Queue[*Outgoing] // what waits for services that have enough for now, if they are there; nil: none have
+	stops uint64                             // that were heard
+
+	holdings    map[wire.ID]*holding // of services that have, or had, messages that are excused
+	excused     int                  // messages of theirs
+	stopped     int                  // of those services
+	unregulated bool                 // the peer should have been told of one
 
 	kept     int  // users who want to hear of the peer's end
 	wordSet  bool // a timer to tell the peer something runs
@@ -160,8 +168,8 @@ func (l *Link) HasEnded() bool { return l.state == ended }
 
 // IsIdle reports whether nothing is under way on the link that this end knows of.
 func (l *Link) IsIdle() bool {
-	return l.urgent.Empty() && l.waiting.Empty() && l.flight.Empty() && l.celled.Empty() && l.unheard.Empty() && l.calls.len() == 0 && len(l.lent) == 0 &&
-		l.pulls.Empty() && l.reading.Empty() && l.releases.Empty() && l.held() == 0 && l.kept == 0
+	return l.urgent.Empty() && l.countUnsent() == 0 && l.flight.Empty() && l.celled.Empty() && l.unheard.Empty() && l.calls.len() == 0 && len(l.lent) == 0 &&
+		l.pulls.Empty() && l.reading.Empty() && l.releases.Empty() && l.held()+l.excused == 0 && l.kept == 0
 }
 
 // Close ends the link at once. What is under way on it is told so.
@@ -239,7 +247,11 @@ func (l *Link) tellSenders(why error) {
 		}
 	}
 	l.tellUnconfirmed(lost)
-	for _, o := range append(l.urgent.Drain(), l.waiting.Drain()...) {
+	unsent := l.urgent.Drain()
+	for queue := range l.unsent() {
+		unsent = append(unsent, queue.Drain()...)
+	}
+	for _, o := range unsent {
 		o.sent(notSent)
 	}
 	for o := range l.calls.all() {

@@ -42,7 +42,7 @@ func TestACallIsAnswered(t *testing.T) {
 // A slow receiver is felt by its senders, and nothing is lost (issue 12 of the original: ten receives, then drops).
 func TestCreditsHoldSendersBack(t *testing.T) {
 	everywhere(t, func(w *world) {
-		a, b := w.newProcess(Config{}), w.newProcess(Config{FirstWindow: 3, Window: 8})
+		a, b := w.newProcess(Config{}), w.newProcess(Config{FirstWindow: 3, Window: 8}).full()
 		there, _ := w.join(a, b)
 		var letters []*letter
 		for i := range 100 {

@@ -99,6 +99,9 @@ func (o *Outgoing) needsCredit() bool {
 	return o.Head.Type == wire.Send || o.Head.Type == wire.Call || o.Credit
 }
 
+// isForService reports whether it is a message to a service, or on a line, and no answer to one.
+func (o *Outgoing) isForService() bool { return o.Head.Type == wire.Send || o.Head.Type == wire.Call }
+
 // refusesSend reports whether it is the refusal of a Send. Who calls waits for a refusal anyway.
 func (o *Outgoing) refusesSend() bool { return o.Head.Type == wire.Refusal && o.Credit }
 

@@ -66,7 +66,7 @@ const window = 16
 
 // late is a message that waits until the peer has room for it, and that is late by then; another waits behind it.
 func (w *world) late(onLate func(there *Link)) (b *process, late *told, behind *letter) {
-	a, b := w.newProcess(Config{}), w.newProcess(Config{FirstWindow: window, Window: window})
+	a, b := w.newProcess(Config{}), w.newProcess(Config{FirstWindow: window, Window: window}).full()
 	there, _ := w.join(a, b)
 	for range window {
 		check(w.t, there.Send(&newLetter(wire.Send, "first").Outgoing))

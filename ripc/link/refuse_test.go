@@ -27,7 +27,7 @@ func TestARefusalThatWaitsIsHeardBeforeTheMessagePassesForDelivered(t *testing.T
 	for name, leaves := range map[string]bool{"stays": false, "leaves": true} {
 		t.Run(name, func(t *testing.T) {
 			everywhere(t, func(w *world) {
-				a, b := w.newProcess(Config{FirstWindow: 1, Window: 1}), w.newProcess(Config{})
+				a, b := w.newProcess(Config{FirstWindow: 1, Window: 1}).full(), w.newProcess(Config{})
 				there, back := w.join(a, b)
 				check(w.t, back.Send(&newLetter(wire.Send, "held").Outgoing)) // all that b may send
 				w.until("it has arrived", func() bool { return len(a.arrived) == 1 })

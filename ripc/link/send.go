@@ -18,13 +18,16 @@ func (l *Link) Send(o *Outgoing) error {
 	if err := o.check(l.limitNow()); err != nil {
 		return err
 	}
-	if l.IsLeaving() && o.needsCredit() && !o.Credit {
+	if l.IsLeaving() && o.isForService() {
 		return fmt.Errorf("%w: the link is being left", ErrNotSent)
 	}
 	if o.Head.Type == wire.Refusal {
 		if err := l.admitRefusal(o); err != nil {
 			return err
 		}
+	}
+	if l.aside != nil && l.setAside(o) {
+		return nil
 	}
 	if l.state == ready && !l.pending && o.Until == 0 { // nothing has to go first
 		if slot := l.begin(o); slot != nil {
@@ -55,6 +58,7 @@ func (l *Link) queue(o *Outgoing) {
 	} else {
 		l.urgent.Push(o)
 	}
+	l.watch() // it may be all that waits for the peer
 	l.pump()
 }
 
@@ -69,15 +73,20 @@ func (l *Link) limitNow() int {
 	return l.limit
 }
 
-// MaySend reports whether a short message would be sent at once.
-func (l *Link) MaySend() bool {
-	return l.state == ready && !l.IsLeaving() && l.waiting.Empty() && l.maySend() && l.pair.Room() > 1
+// MaySend reports whether a short message to a service would be sent at once.
+func (l *Link) MaySend(to wire.ID) bool {
+	return l.state == ready && !l.IsLeaving() && l.waiting.Empty() && l.aside[to] == nil && l.maySend() && l.pair.Room() > 1
 }
 
 // Cancel takes o back if it has not been sent, and reports whether that was so. Its owner is told nothing then.
 func (l *Link) Cancel(o *Outgoing) bool {
 	fits := func(other *Outgoing) bool { return other == o }
-	return l.waiting.Remove(fits) || l.urgent.Remove(fits)
+	for queue := range l.unsent() {
+		if queue.Remove(fits) {
+			return true
+		}
+	}
+	return l.urgent.Remove(fits)
 }
 
 // Abandon says that the owner of a message does not want its answer any more. What it lends stays until the peer is done with it, or its
@@ -107,10 +116,11 @@ func (l *Link) pumpAll() {
 		return
 	}
 	l.pumpRevokes()
+	l.pumpStops()
 	l.pumpQueue(&l.urgent)
 	l.pumpQueue(&l.waiting)
 	l.pumpPulls()
-	l.pending = l.leaves || !l.urgent.Empty() || !l.waiting.Empty() || !l.revokes.Empty() || !l.pulls.Empty()
+	l.pending = l.leaves || l.unregulated || !l.urgent.Empty() || !l.waiting.Empty() || !l.revokes.Empty() || !l.pulls.Empty()
 	l.pumpWord()
 	l.pumpFarewell()
 }

@@ -21,6 +21,8 @@ type Slot struct {
 	length int   // of the message that was received
 	kept   bool  // a receive was kept for it: it gives no credit back
 	out    *Outgoing
+
+	holding *holding // that counts it; nil: it has a place in the window
 }
 
 // Bytes is the message that lies in the slot. It is valid until the slot is released.

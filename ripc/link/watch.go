@@ -2,7 +2,7 @@ package link
 
 import "github.com/weft-fabric/weft/verbs"
 
-// watch looks after a link that waits for its peer: for an answer, for what it was lent, or for bytes.
+// watch looks after a link that waits for its peer: for an answer, for what it was lent, for bytes, or to be let send.
 func (l *Link) watch() {
 	if !l.watchSet {
 		l.setWatch()
@@ -40,7 +40,7 @@ func (l *Link) stepWatch() {
 		return
 	}
 	l.expire()
-	if l.state != ready || l.calls.len()+len(l.lent)+l.reading.Len()+l.unheard.Len()+l.kept == 0 {
+	if l.state != ready || l.calls.len()+len(l.lent)+l.reading.Len()+l.unheard.Len()+l.kept+l.countUnsent() == 0 {
 		return
 	}
 	if l.posts == l.watchPosts && l.pair.Room() > 1 {

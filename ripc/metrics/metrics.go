@@ -45,6 +45,8 @@ func NewCollector(node *ripc.Node, labels prometheus.Labels) *Collector {
 		func(s *ripc.Stats) float64 { return float64(s.Filled) })
 	add(counter, "peers_refused_total", "Processes whose link was ended because they broke the protocol.",
 		func(s *ripc.Stats) float64 { return float64(s.Refused) })
+	add(gauge, "messages_waiting", "Messages that other processes, or services there, have no room for yet.",
+		func(s *ripc.Stats) float64 { return float64(s.Waiting) })
 	add(gauge, "services", "Services of this node, members of groups included.",
 		func(s *ripc.Stats) float64 { return float64(s.Services) })
 	add(gauge, "links", "Links to other processes.",

@@ -67,7 +67,7 @@ func TestCollector(t *testing.T) {
 		t.Fatal(err)
 	}
 	all, err := gathered(r)
-	if err != nil || len(all) != 11 || all["weft_ripc_services"] != 1 || all["weft_ripc_buffer_bytes"] != 8192 || all["weft_ripc_links"] != 0 {
+	if err != nil || len(all) != 12 || all["weft_ripc_services"] != 1 || all["weft_ripc_buffer_bytes"] != 8192 || all["weft_ripc_links"] != 0 {
 		t.Errorf("%v: %v", all, err)
 	}
 	b.Release()

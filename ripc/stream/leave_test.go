@@ -30,7 +30,7 @@ func newAskedNode(t *testing.T, dir string) (*ripc.Node, chan struct{}) {
 	resolver, err := host.Open(host.Config{Dir: dir})
 	check(t, err)
 	finds := make(chan struct{}, 1000)
-	n, closeAll, err := openNodeWith(asked{resolver, finds}, soft.InProcess)
+	n, closeAll, err := openNodeWith(ripc.Config{Resolver: asked{resolver, finds}}, soft.InProcess)
 	check(t, err)
 	t.Cleanup(func() { check(t, closeAll()) })
 	return n, finds

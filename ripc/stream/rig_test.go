@@ -11,7 +11,6 @@ import (
 	"github.com/weft-fabric/weft/internal/leak/leaktest"
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc"
-	"github.com/weft-fabric/weft/ripc/find"
 	"github.com/weft-fabric/weft/ripc/find/host"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -55,11 +54,11 @@ func openNode(dir string, lane soft.Lanes) (*ripc.Node, func() error, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return openNodeWith(resolver, lane)
+	return openNodeWith(ripc.Config{Resolver: resolver}, lane)
 }
 
-// openNodeWith opens a node with a resolver of its own.
-func openNodeWith(resolver find.Resolver, lane soft.Lanes) (*ripc.Node, func() error, error) {
+// openNodeWith opens a node with a resolver of its own, and what else it is to have.
+func openNodeWith(config ripc.Config, lane soft.Lanes) (*ripc.Node, func() error, error) {
 	inner, err := soft.New(soft.Config{Lanes: lane})
 	if err != nil {
 		return nil, nil, err
@@ -68,8 +67,9 @@ func openNodeWith(resolver find.Resolver, lane soft.Lanes) (*ripc.Node, func() e
 	if err != nil {
 		return nil, nil, err
 	}
-	n, err := ripc.Open(ripc.Config{Device: device, Resolver: resolver})
-	return n, func() error { return errors.Join(n.Close(), resolver.Close(), device.Close()) }, err
+	config.Device = device
+	n, err := ripc.Open(config)
+	return n, func() error { return errors.Join(n.Close(), config.Resolver.Close(), device.Close()) }, err
 }
 
 // listen accepts connections to a service called "there".

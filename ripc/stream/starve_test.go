@@ -5,36 +5,74 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
+	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc"
+	"github.com/weft-fabric/weft/ripc/find/host"
 )
 
-// starve sends as much to a service as the other process takes before somebody receives it: the link has no room for anything else.
+// newNarrowNode opens a node that has few receives, and none beyond the windows of its links: one service can hold up others there.
+func newNarrowNode(t *testing.T, dir string) *ripc.Node {
+	t.Helper()
+	resolver, err := host.Open(host.Config{Dir: dir})
+	check(t, err)
+	n, closeAll, err := openNodeWith(ripc.Config{Resolver: resolver, MaxSlots: 64}, soft.InProcess)
+	check(t, err)
+	t.Cleanup(func() { check(t, closeAll()) })
+	return n
+}
+
+// starve sends more to a service than that takes before somebody receives it. The link to a narrow node has no room for anything else then.
 // The function that it returns receives.
 func starve(t *testing.T, from, to *ripc.Node) (relieve func()) {
-	const linkWindow = 64
+	const messages = 200
 	s, err := to.Register(patient(t), "slow")
 	check(t, err)
 	t.Cleanup(func() { check(t, s.Close()) })
-	for range linkWindow {
-		check(t, from.Send(patient(t), ripc.Name("slow"), []byte("x")))
+	var all sync.WaitGroup
+	var sent atomic.Int64
+	for range messages {
+		all.Go(func() {
+			check(t, from.Send(patient(t), ripc.Name("slow"), []byte("x")))
+			sent.Add(1)
+		})
+	}
+	for known, waiting := 0, 0; known < messages || waiting == 0; time.Sleep(time.Millisecond) {
+		known = int(sent.Load()) // first: what waits may be sent meanwhile
+		stats, err := from.Stats()
+		check(t, err)
+		waiting = stats.Waiting
+		known += waiting
 	}
 	return func() {
-		for range linkWindow {
+		for range messages {
 			m, err := s.Receive(patient(t))
 			check(t, err)
 			m.Release()
 		}
+		all.Wait()
 	}
+}
+
+// A service that receives nothing holds up no connection with its process.
+func TestASlowServiceHoldsUpNoConnection(t *testing.T) {
+	dir := t.TempDir()
+	server, client := newNode(t, dir), newNode(t, dir)
+	there, here := connect(t, listen(t, server), client)
+	relieve := starve(t, client, server)
+	carry(t, there, here, random(4*window))
+	carry(t, here, there, random(4*window))
+	relieve()
 }
 
 // A piece that had to wait for longer than its ground is there is not written to it: that would break the link.
 func TestAPieceThatIsLateIsLent(t *testing.T) {
 	dir := t.TempDir()
-	server, client := newNode(t, dir), newNode(t, dir)
+	server, client := newNarrowNode(t, dir), newNode(t, dir)
 	there, here := connect(t, listen(t, server), client)
 	carry(t, there, here, random(bulkMost))
 	awaitGround(t, there)
@@ -74,7 +112,7 @@ func TestAPieceThatIsLateIsLent(t *testing.T) {
 // What a frame says of the window is not forgotten when the frame is taken back: both ends would wait for ever.
 func TestAWriteThatIsGivenUpStopsNobody(t *testing.T) {
 	dir := t.TempDir()
-	server, client := newNode(t, dir), newNode(t, dir)
+	server, client := newNarrowNode(t, dir), newNode(t, dir)
 	there, here := connect(t, listen(t, server), client)
 	relieve := starve(t, client, server)
 	const pieces = 8 // of less than what is worth to be told alone
