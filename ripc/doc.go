@@ -28,14 +28,19 @@
 //
 // # What a slow service holds up
 //
-// All that one process sends to another takes the same link, whatever service it is for. There a message holds a receive from when it
-// comes until [Message.Release]: while it waits for somebody to receive it, and while a handler has it. One process may have
-// Config.Window of them here, 64 if that says nothing. When all are held, everything else that it sends here waits, calls of other services and connections of package
-// stream as well, and fails with its context: "the message was not sent". Answers do not wait, and other processes do not.
+// A message holds a receive from when it comes until [Message.Release]: while it waits for somebody to receive it, and while a handler has
+// it. A service that holds many has those wait who send to it, and nobody else: of the messages of one process it gets about
+// Config.Window, 64 if that says nothing, and never more than twice as many, until it has released some. What waits longer than its
+// context fails: "the message was not sent". Answers do not wait, and Stats.Waiting says how much does.
+//
+// All that one process sends to another takes the same link, though, and receives come to an end. One process may have an eighth of
+// Config.MaxSlots here beyond the window of its link, and all together half of it. When many services are slow, or MaxSlots is small, and
+// those are used up, what is held takes the places of the window; and when that has none left, everything else that the process sends here
+// waits as well: calls of other services, and connections of package stream.
 //
 // So receive from every service that is registered, for as long as it is. Serve with as many handlers as there may be calls that wait for
-// something. Release a message when it was answered, or is no call and was copied. Give a slow service a node of its own, which
-// has links of its own, or the node of the services a larger Config.Window.
+// something. Release a message when it was answered, or is no call and was copied. If many services are slow, give their node a larger
+// Config.MaxSlots, or the slow ones a node of their own.
 //
 // # Failures that callers tell apart
 //
@@ -66,11 +71,11 @@
 //
 // # What is promised
 //
-// A message is delivered at most once, and messages from one process to another that need no retry arrive in the order in which they
-// were sent. A sender waits while the receiver is slow. When a process ends, whoever waits for it hears so: a message that was
-// surely not delivered is sent again, to wherever the service is by then; one of which nobody knows is an error (ErrLost),
-// unless it is marked Idempotent. Delivered is what lies in the queue of its service: whether that still looks at it, only the answer to
-// a call tells.
+// A message is delivered at most once, and messages from one process to one service that need no retry arrive in the order in which they
+// were sent. Those to different services may overtake each other. A sender waits while the receiver is slow. When a process ends, whoever
+// waits for it hears so: a message that was surely not delivered is sent again, to wherever the service is by then; one of which nobody
+// knows is an error (ErrLost), unless it is marked Idempotent. Delivered is what lies in the queue of its service: whether that still
+// looks at it, only the answer to a call tells.
 //
 // Who cancels a call, or ends, need not have its service work for nothing: the context of its [Handler] ends. That is a hint, which may be
 // lost where a deadline is not.

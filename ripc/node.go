@@ -35,7 +35,7 @@ type Config struct {
 
 	SlotSize int // bytes of the largest short message, its head included; 0: 4 KiB
 	MaxSlots int // messages that may be held at a time; 0: 4096, or what the device can
-	Window   int // messages of one process that may be here unreleased, at most: see "What a slow service holds up"; 0: 64
+	Window   int // messages of one process that a service gets before it releases some, about: see "What a slow service holds up"; 0: 64
 
 	Idle time.Duration // links that were not used for so long are given up; 0: a minute
 }

@@ -31,7 +31,7 @@ type Config struct {
 	Listen    string        // address and port that processes of other hosts dial: see package ripc, "Between hosts"; empty: only this host's do
 	Keys      *keys.Keyring // who this process is, and whom it talks to
 	Plain     bool          // talk to anybody, who reaches Listen or is called, without Keys
-	Window    int           // messages of one process that may be here unreleased, at most: see package ripc; 0: 64
+	Window    int           // messages of one process that a service gets before it releases some, about: see package ripc; 0: 64
 	Log       *slog.Logger  // nil: only what nobody should miss is logged, a handler's panic for one, not its errors, by slog.Default()
 }
 

@@ -9,8 +9,13 @@
 // A peer may send as many messages as it was told, counted since the link was made. Each takes a receive of the hub, which is
 // free again when the program releases the message: so a slow receiver is felt by its senders, and nothing is lost. Three kinds
 // of messages need no credit, because a receive is kept for them: the answer to a call (who calls keeps one), words between
-// the two ends, and that a call is given up. A peer that sends more than it may, or says what cannot be, loses its link. Receives are
-// promised, never more than there are: the window of a link begins small and grows as it is used up.
+// the two ends, and what is said of one call or one service: that it is given up, that it has enough. A peer that sends more than it
+// may, or says what cannot be, loses its link. Receives are promised, never more than there are: the window of a link begins small and
+// grows as it is used up.
+//
+// A service that is slow does not use up the credits of others: what it holds when half of the window is taken is given receives
+// beyond that, and when it has a window of those, the peer is told to send it nothing until it has fewer. Messages to it are set
+// aside meanwhile, in order.
 //
 // # Rings
 //

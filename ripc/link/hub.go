@@ -20,7 +20,7 @@ type Config struct {
 	SlotSize    int // bytes of the largest message, head and lists included; 0: 4 KiB
 	MaxSlots    int // messages that may be held, by all links together; 0: 4096, or what the device can
 	FirstWindow int // messages that a new peer may send ahead; 0: 2
-	Window      int // messages that a peer may come to send ahead; 0: 64
+	Window      int // messages that a peer may come to send ahead, and that a service may hold beyond half of them; 0: 64
 	SendDepth   int // requests of one link that may be under way; 0: 64
 }
 
