@@ -39,8 +39,8 @@
 // waits as well: calls of other services, and connections of package stream.
 //
 // So receive from every service that is registered, for as long as it is. Serve with as many handlers as there may be calls that wait for
-// something. Release a message when it was answered, or is no call and was copied. If many services are slow, give their node a larger
-// Config.MaxSlots, or the slow ones a node of their own.
+// something. Release a message when it was answered, or is no call and was copied. If many services are slow, or Config.Window is more than a
+// sixteenth of Config.MaxSlots, give their node a larger MaxSlots, or the slow ones a node of their own.
 //
 // # Failures that callers tell apart
 //

@@ -141,7 +141,7 @@ func (l *Link) takeMessage(m *wire.Message, s *Slot) bool {
 		return false
 	}
 	l.hub.config.Handler.Arrived(l, m, s)
-	if 2*l.held() > l.hub.config.Window && s.link == l {
+	if l.held() > l.hub.places && s.link == l {
 		l.excuse(m.Head.To, s)
 	}
 	return true

@@ -4,7 +4,8 @@ import "github.com/weft-fabric/weft/ripc/wire"
 
 // A message that stays with its service has a place in the window of its link. When half of those are taken, what comes next and stays is
 // excused: it is given a receive beyond the window, and its place is free for what other services are sent. How many a service has so is
-// counted, and when they are as many as a window, the peer is told to send it no more (Stop), until it has fewer again (Go).
+// counted, and when they are as many as a window, the peer is told to send it no more (Stop), until it has fewer again (Go). What is
+// under way by then is excused, too, or fits into the window: where windows are large and receives few, both come sooner.
 
 // holding is what one service has of a link's messages that are excused.
 type holding struct {
@@ -47,7 +48,7 @@ func (l *Link) mayExcuse(h *holding) bool {
 	if h.isStopped {
 		return int32(h.until-l.arrived) >= 0
 	}
-	return h.messages < l.hub.config.Window
+	return h.messages < l.hub.share
 }
 
 func (l *Link) count(h *holding, n int) {
@@ -89,14 +90,14 @@ func (l *Link) regulate(h *holding) {
 	}
 }
 
-// due is what the peer should be told of a service: Stop, Go, or nothing. A quarter of a window lies between the two, so that not
+// due is what the peer should be told of a service: Stop, Go, or nothing. A quarter of its share lies between the two, so that not
 // every message is followed by one of them.
 func (l *Link) due(h *holding) wire.Type {
-	window := l.hub.config.Window
+	share := l.hub.share
 	switch {
-	case !h.isStopped && h.messages >= window && l.stopped < maxStops:
+	case !h.isStopped && h.messages >= share && l.stopped < maxStops:
 		return wire.Stop
-	case h.isStopped && 4*h.messages <= 3*window:
+	case h.isStopped && 4*h.messages <= 3*share:
 		return wire.Go
 	}
 	return 0

@@ -70,29 +70,34 @@ func (c *Config) validate() error {
 // Hub is what the links of a process share. Its methods, and those of its links, are called on its loop: from a Step, or by
 // whoever runs the loop.
 type Hub struct {
-	config             Config
-	port               loop.Port
-	scans              loop.Port // of its scanner, if it is polled
-	receives           *verbs.SharedReceives
-	arriving           slots // receives
-	leaving            slots // room for messages to be sent
-	loose              slots // room for messages that have come in cells
-	promised           int   // receives that peers may count on
-	excused            int   // of those, for messages beyond the windows of their links
-	batch              int   // how many receives are posted at a time
-	unposted           []*Slot
-	links              table[Link] // by the number of their queue pair
-	isPolled           bool        // peers may write to cells: the loop never sleeps, and the last word of what is written comes last
-	rings              rings
-	ringEvery          uint64       // after how many messages from a peer it is seen whether it can have a ring: it goes to those that talk
-	settled, unsettled []*Link      // those with something in celled, the other for its memory
-	message            wire.Message // taken apart last
-	draft              wire.Message // put together last, of those that are not short
-	spans              []verbs.Span // of a message
-	maxSpans           int          // how many of them
-	maxInline          int          // bytes that are sent inline; 0: as it comes
-	counts             Counts
-	isClosed           bool
+	config   Config
+	port     loop.Port
+	receives *verbs.SharedReceives
+	arriving slots // receives
+	leaving  slots // room for messages to be sent
+	promised int   // receives that peers may count on
+	excused  int   // of those, for messages beyond the windows of their links
+	places   int   // of a window, that may be held before what comes and stays is excused
+	share    int   // how many messages of a link a service may have excused before it is stopped
+	batch    int   // how many receives are posted at a time
+	unposted []*Slot
+	links    table[Link]  // by the number of their queue pair
+	message  wire.Message // taken apart last
+	draft    wire.Message // put together last, of those that are not short
+	spans    []verbs.Span // of a message
+	maxSpans int          // how many of them
+	counts   Counts
+	isClosed bool
+
+	// Of a hub that is polled: its loop never sleeps, and the last word of what peers write comes last.
+	isPolled  bool
+	scans     loop.Port // of its scanner
+	rings     rings     // that are lent
+	ringEvery uint64    // after how many messages from a peer it is seen whether it can have a ring: it goes to those that talk
+	loose     slots     // room for messages that have come in cells
+	maxInline int       // bytes that are sent inline; 0: as it comes
+	unsettled []*Link   // those with something in celled
+	settled   []*Link   // its memory, for the next turn
 }
 
 // Counts is what a hub has done.
@@ -111,6 +116,7 @@ func NewHub(config Config) (*Hub, error) {
 	}
 	limits := config.Domain.Device().Limits()
 	h := &Hub{config: config, batch: min(16, config.MaxSlots/8), maxSpans: min(8, limits.MaxSpans)}
+	h.places, h.share = min(config.Window, config.MaxSlots/4)/2, min(config.Window, config.MaxSlots/16)
 	h.arriving, h.leaving = newSlots(h, config.SlotSize), newSlots(h, config.SlotSize)
 	h.loose, h.ringEvery = newSlots(h, cellSize), 64
 	if h.isPolled = config.Loop.Polls() && limits.LastWordLast; h.isPolled {

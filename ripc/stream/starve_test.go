@@ -15,7 +15,7 @@ import (
 	"github.com/weft-fabric/weft/ripc/find/host"
 )
 
-// newNarrowNode opens a node that has few receives, and none beyond the windows of its links: one service can hold up others there.
+// newNarrowNode opens a node that has few receives: three services can hold up others there.
 func newNarrowNode(t *testing.T, dir string) *ripc.Node {
 	t.Helper()
 	resolver, err := host.Open(host.Config{Dir: dir})
@@ -26,22 +26,26 @@ func newNarrowNode(t *testing.T, dir string) *ripc.Node {
 	return n
 }
 
-// starve sends more to a service than that takes before somebody receives it. The link to a narrow node has no room for anything else then.
-// The function that it returns receives.
+// starve sends more to three services than those take before somebody receives it. The link to a narrow node has no room for anything else
+// then: at most two of them are kept from using it up. The function that it returns receives.
 func starve(t *testing.T, from, to *ripc.Node) (relieve func()) {
 	const messages = 200
-	s, err := to.Register(patient(t), "slow")
-	check(t, err)
-	t.Cleanup(func() { check(t, s.Close()) })
 	var all sync.WaitGroup
 	var sent atomic.Int64
-	for range messages {
-		all.Go(func() {
-			check(t, from.Send(patient(t), ripc.Name("slow"), []byte("x")))
-			sent.Add(1)
-		})
+	var services []*ripc.Service
+	for _, name := range []string{"slow", "slower", "slowest"} {
+		s, err := to.Register(patient(t), name)
+		check(t, err)
+		t.Cleanup(func() { check(t, s.Close()) })
+		services = append(services, s)
+		for range messages {
+			all.Go(func() {
+				check(t, from.Send(patient(t), s.ID(), []byte("x")))
+				sent.Add(1)
+			})
+		}
 	}
-	for known, waiting := 0, 0; known < messages || waiting == 0; time.Sleep(time.Millisecond) {
+	for known, waiting := 0, 0; known < len(services)*messages || waiting == 0; time.Sleep(time.Millisecond) {
 		known = int(sent.Load()) // first: what waits may be sent meanwhile
 		stats, err := from.Stats()
 		check(t, err)
@@ -49,17 +53,24 @@ func starve(t *testing.T, from, to *ripc.Node) (relieve func()) {
 		known += waiting
 	}
 	return func() {
-		for range messages {
-			m, err := s.Receive(patient(t))
-			check(t, err)
-			m.Release()
+		for _, s := range services {
+			all.Go(func() { receive(t, s, messages) })
 		}
 		all.Wait()
 	}
 }
 
-// A service that receives nothing holds up no connection with its process.
-func TestASlowServiceHoldsUpNoConnection(t *testing.T) {
+// receive receives so many messages.
+func receive(t *testing.T, s *ripc.Service, n int) {
+	for range n {
+		m, err := s.Receive(patient(t))
+		check(t, err)
+		m.Release()
+	}
+}
+
+// Services that receive nothing hold up no connection with their process.
+func TestSlowServicesHoldUpNoConnection(t *testing.T) {
 	dir := t.TempDir()
 	server, client := newNode(t, dir), newNode(t, dir)
 	there, here := connect(t, listen(t, server), client)
