@@ -96,7 +96,7 @@ func TestCellsAndSendsComeInOrder(t *testing.T) {
 // What comes out of a cell counts as a message: who holds it all is felt.
 func TestCellsTakeCredits(t *testing.T) {
 	w := polling(t)
-	a, b := w.newProcess(Config{}), w.newProcess(Config{FirstWindow: 4, Window: 4})
+	a, b := w.newProcess(Config{}), w.newProcess(Config{FirstWindow: 4, Window: 4}).full()
 	there, _ := w.joinByRings(a, b)
 	for range 10 {
 		check(t, there.Send(&newLetter(wire.Send, "short").Outgoing))
@@ -251,7 +251,7 @@ func TestAPeerThatLiesInItsCells(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := polling(t)
-			p := w.newProcess(Config{FirstWindow: 2, Window: 2})
+			p := w.newProcess(Config{FirstWindow: 2, Window: 2}).full()
 			i, _ := w.intrude(p)
 			lie(i, i.lureRing(p))
 			w.until("the link has ended", func() bool { return len(p.ended) == 1 })
@@ -293,7 +293,7 @@ func FuzzCells(f *testing.F) {
 			return
 		}
 		w := polling(t)
-		p := w.newProcess(Config{FirstWindow: 2, Window: 2})
+		p := w.newProcess(Config{FirstWindow: 2, Window: 2}).full()
 		i, l := w.intrude(p)
 		ring := i.lureRing(p)
 		i.writeCell(ring, inscribe(number%ringSize+1, sent, int(length)), b)
