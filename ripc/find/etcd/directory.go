@@ -31,6 +31,7 @@ type Directory struct {
 	granting chan struct{} // holds one token while a lease is asked for
 	sweeping chan struct{} // wakes the sweeper
 	trouble  atomic.Value  // a string, why the last call failed: see overhear
+	opened   atomic.Bool   // it has answered once
 	garbled  sync.Once     // to log that something in the directory is not a record
 
 	mu       sync.Mutex
@@ -45,7 +46,8 @@ type Directory struct {
 
 var _ find.Resolver = (*Directory)(nil)
 
-// Open connects to the directory and reads it. If it does not answer in time, that is an error.
+// Open connects to the directory and reads it. If it does not answer in time, that is an error, and so at once if nobody listens at any of its
+// endpoints.
 func Open(ctx context.Context, config Config) (*Directory, error) {
 	config = config.withDefaults()
 	if err := config.validate(); err != nil {
@@ -62,6 +64,7 @@ func Open(ctx context.Context, config Config) (*Directory, error) {
 		d.cancel()
 		return nil, err
 	}
+	d.opened.Store(true)
 	d.handle = leak.Opened("etcd directory")
 	d.runs.Go(d.runFollow)
 	d.runs.Go(d.runSweep)
@@ -73,7 +76,7 @@ func (d *Directory) connect(ctx context.Context) (err error) {
 	ctx, cancel := withLimit(ctx, d.config.Timeout)
 	defer cancel()
 	config := d.config.client()
-	config.DialOptions = append(config.DialOptions, grpc.WithChainUnaryInterceptor(d.overhear))
+	config.DialOptions = append(config.DialOptions, grpc.WithChainUnaryInterceptor(d.knock, d.overhear))
 	// With a password the client asks for a token at once, and takes no other context for that than the one it lives with.
 	config.Context, d.hangUp = context.WithCancel(context.Background())
 	defer context.AfterFunc(ctx, d.hangUp)()

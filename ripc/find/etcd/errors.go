@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
@@ -27,6 +29,9 @@ var errBusy = errors.New("others keep changing the directory: try again")
 
 // errStays: a holder goes on renewing its lease, although its service is wanted.
 var errStays = errors.New("its holder does not let go, and is not dead: stop it")
+
+// errNobody: no server could be connected to, and one at least is surely not running.
+var errNobody = errors.New("nobody listens there")
 
 // explain says of an error of etcd's client what was done and where, and what it means if it is one that happens.
 func (d *Directory) explain(ctx context.Context, err error, doing string, args ...any) error {
@@ -91,9 +96,26 @@ func (d *Directory) overhear(ctx context.Context, method string, request, reply 
 	return err
 }
 
+// knock spares whoever opens the directory the wait for servers that are not there. A call that does not wait for a connection fails
+// when each server was tried once; if one refused, that is all there is to know. Later they are waited for: they may be restarted.
+func (d *Directory) knock(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn,
+	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
+) error {
+	if !d.opened.Load() {
+		err := invoke(ctx, method, request, reply, connection, slices.Concat(options, []grpc.CallOption{grpc.WaitForReady(false)})...)
+		switch {
+		case status.Code(err) != codes.Unavailable:
+			return err
+		case strings.Contains(err.Error(), syscall.ECONNREFUSED.Error()):
+			return errNobody // which the client does not try again
+		}
+	}
+	return invoke(ctx, method, request, reply, connection, options...)
+}
+
 // unreachable reports whether nobody answered. The client gives errors of gRPC, of its own, and of contexts.
 func unreachable(err error) bool {
-	return isLate(err) || clientv3.IsConnCanceled(err) || status.Code(err) == codes.Unavailable
+	return isLate(err) || errors.Is(err, errNobody) || clientv3.IsConnCanceled(err) || status.Code(err) == codes.Unavailable
 }
 
 // isLate reports whether the time was up.

@@ -195,33 +195,54 @@ func TestADirectoryThatDoesNotAnswerIsAnErrorThatNamesIt(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer silent.Close()
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	at := silent.Addr().String()
+	for _, user := range []string{"", "someone"} {
+		config := Config{Endpoints: []string{at, vacant(t)}, Timeout: 300 * time.Millisecond, User: user, Password: user}
+		_, err := Open(t.Context(), config)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "no answer from the directory at "+at) ||
+			!strings.Contains(err.Error(), "within 300ms") || strings.Contains(err.Error(), "desc =") {
+			t.Errorf("user %q: %v, want the time that was waited, and no word about gRPC", user, err)
+		}
+		impatience := errors.New("nobody waits that long")
+		ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, impatience)
+		config.Timeout = time.Hour
+		_, err = Open(ctx, config)
+		if !errors.Is(err, impatience) || !strings.Contains(err.Error(), "no answer from the directory at "+at) {
+			t.Errorf("user %q, with a context that ends: %v", user, err)
+		}
+		cancel()
+		ctx, end := context.WithCancelCause(t.Context())
+		time.AfterFunc(10*time.Millisecond, func() { end(impatience) })
+		if _, err := Open(ctx, config); !errors.Is(err, impatience) || strings.Contains(err.Error(), "no answer") {
+			t.Errorf("user %q, who gives up: %v", user, err)
+		}
+	}
+}
+
+// vacant is an address at which nobody listens.
+func vacant(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	closed.Close()
-	for at, why := range map[string]string{silent.Addr().String(): "", closed.Addr().String(): "connection refused"} {
-		for _, user := range []string{"", "someone"} {
-			config := Config{Endpoints: []string{at}, Timeout: 300 * time.Millisecond, User: user, Password: user}
-			_, err := Open(t.Context(), config)
-			if err == nil || !strings.Contains(err.Error(), "no answer from the directory at "+at) || !strings.Contains(err.Error(), why) {
-				t.Errorf("user %q: %v, want %q", user, err, why)
-			}
-			if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "within 300ms") || strings.Contains(err.Error(), "desc =") {
-				t.Errorf("user %q: %v, want the time that was waited, and no word about gRPC", user, err)
-			}
-			impatience := errors.New("nobody waits that long")
-			ctx, cancel := context.WithTimeoutCause(t.Context(), 50*time.Millisecond, impatience)
-			config.Timeout = time.Hour
-			_, err = Open(ctx, config)
-			if !errors.Is(err, impatience) || !strings.Contains(err.Error(), "no answer from the directory at "+at) {
-				t.Errorf("user %q, with a context that ends: %v", user, err)
-			}
-			cancel()
-			ctx, end := context.WithCancelCause(t.Context())
-			time.AfterFunc(10*time.Millisecond, func() { end(impatience) })
-			if _, err := Open(ctx, config); !errors.Is(err, impatience) || strings.Contains(err.Error(), "no answer") {
-				t.Errorf("user %q, who gives up: %v", user, err)
+	l.Close()
+	return l.Addr().String()
+}
+
+func TestADirectoryWhereNobodyListensIsNotWaitedFor(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for _, user := range []string{"", "someone"} {
+		config := Config{Endpoints: []string{vacant(t), vacant(t)}, Timeout: time.Hour, User: user, Password: user}
+		_, err := Open(ctx, config)
+		if !errors.Is(err, errNobody) {
+			t.Fatalf("user %q: %v", user, err)
+		}
+		for _, want := range []string{"no answer from the directory at " + config.Endpoints[0], "connection refused"} {
+			if !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "desc =") {
+				t.Errorf("user %q: %v, want %q, and no word about gRPC", user, err, want)
 			}
 		}
 	}
@@ -246,6 +267,10 @@ func TestCallsToASilentDirectoryEnd(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), "no answer from the directory at "+s.Endpoint()) {
 			t.Errorf("without a server: %v", err)
 		}
+	}
+	// It may be back soon, so that what can be asked again is.
+	if !errors.Is(found, context.DeadlineExceeded) || !errors.Is(list, context.DeadlineExceeded) {
+		t.Errorf("while a server is restarted: %v, %v", found, list)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
