@@ -92,7 +92,7 @@ func (c *Conn) offerGround() {
 	}
 }
 
-// endGround takes a ground back, when the peer has said that it writes no more.
+// endGround takes a ground back, when the peer has said that it writes no more, or does not know of the connection.
 func (c *Conn) endGround() {
 	g := c.in.landing
 	switch {

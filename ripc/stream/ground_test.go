@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft/internal/pause"
 	"github.com/weft-fabric/weft/provider/soft"
 )
 
@@ -101,14 +102,28 @@ func TestGroundsAreFew(t *testing.T) {
 	carry(t, there, here, random(5*bulkMost))
 }
 
-// A connection that ends gives its ground back, also if its peer had not read.
+// A connection that ends gives its ground back, also if its peer had not read, and long before the ground's time is over.
 func TestAGroundEndsWithItsConnection(t *testing.T) {
+	defer func(life time.Duration) { groundLife = life }(groundLife)
+	groundLife = time.Hour
 	for name, end := range map[string]func(there, here *Conn) error{
 		"the writer closes": func(there, _ *Conn) error { return there.Close() },
 		"it writes no more": func(there, _ *Conn) error { return there.CloseWrite() },
-		"the reader closes": func(there, here *Conn) error {
+		"the reader closes": func(_, here *Conn) error { return here.Close() },
+		"both close": func(there, here *Conn) error {
 			err := here.Close()
 			_ = there.Close()
+			return err
+		},
+		"the reader finds it broken": func(_, here *Conn) error {
+			return here.line.Do(func() {
+				here.lose(errMalformed)
+				here.tell()
+			})
+		},
+		"the writer's process has forgotten it": func(there, here *Conn) error {
+			err := there.line.Do(there.line.Drop)
+			_, _ = here.Write([]byte("x")) // which is refused
 			return err
 		},
 	} {
@@ -119,8 +134,8 @@ func TestAGroundEndsWithItsConnection(t *testing.T) {
 			_, err := there.Write(random(2 * bulkMost))
 			check(t, err)
 			check(t, end(there, here))
-			for offered.Load() > 0 {
-				time.Sleep(time.Millisecond)
+			for ctx := patient(t); offered.Load() > 0; {
+				check(t, pause.For(ctx, time.Millisecond))
 			}
 		})
 	}

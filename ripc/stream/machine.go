@@ -39,6 +39,9 @@ func (c *Conn) take(m *wire.Message, a *arrival) error {
 	if err := c.out.allow(a.allowed, a.read); err != nil {
 		return err
 	}
+	if a.kind == finish || a.kind == goodbye {
+		c.endGround() // whatever has become of this end
+	}
 	if c.isOver() && a.kind != goodbye { // the peer did not know yet
 		c.line.Release(m)
 		return nil
@@ -61,7 +64,6 @@ func (c *Conn) take(m *wire.Message, a *arrival) error {
 		fallthrough
 	case finish:
 		c.in.isEnded = true
-		c.endGround()
 		c.in.offer(c.endOfReading())
 	}
 	return nil
@@ -77,6 +79,7 @@ func (c ear) Ended(why error) {
 	} else {
 		c.stop(why)
 	}
+	c.endGround() // the other process does not write there any more: it has said so behind all that it has sent on the line, or is gone
 	c.ready.Set()
 	c.settle()
 }

@@ -27,13 +27,16 @@ func (c *Conn) news() kind {
 	case c.notice.last == goodbye:
 	case c.isOver():
 		return goodbye
-	case c.isFinished && c.notice.last != finish:
+	case (c.isFinished || c.mustReturnGround()) && c.notice.last != finish:
 		return finish
 	case c.in.mustTell():
 		return grant
 	}
 	return 0
 }
+
+// mustReturnGround reports whether the peer, which reads no more, waits for its memory. This end may stay open for as long as it likes.
+func (c *Conn) mustReturnGround() bool { return c.isParted && c.out.ground != nil }
 
 func (n *notice) send(k kind) {
 	if k != grant {
