@@ -29,12 +29,14 @@ type memory struct {
 	origins map[ID]origin // the same, the other way round
 }
 
-// maxNames is how many are remembered: the first ones. Those of a program are few, unless it makes them up as it goes.
+// maxNames is how many are remembered: the first ones. Those of a program are few, unless it makes them up as it goes; and it may say a
+// name once, when it starts, and need it in an error much later.
 const maxNames = 4096
 
 func (m *memory) id(of origin) ID {
 	m.mu.RLock()
 	id, known := m.ids[of]
+	mayRemember := m.hasRoom(of)
 	m.mu.RUnlock()
 	if known {
 		return id
@@ -42,14 +44,21 @@ func (m *memory) id(of origin) ID {
 	if id = wire.NameID(of.name); of.kind == wire.Group {
 		id = wire.GroupID(of.name)
 	}
-	m.remember(id, of)
+	if mayRemember {
+		m.remember(id, of)
+	}
 	return id
+}
+
+// hasRoom reports whether a name can be remembered. The lock is held.
+func (m *memory) hasRoom(of origin) bool {
+	return len(m.ids) < maxNames && len(of.name) <= wire.MaxName
 }
 
 func (m *memory) remember(id ID, of origin) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if len(m.ids) < maxNames && len(of.name) <= wire.MaxName {
+	if m.hasRoom(of) { // others may have taken it
 		of.name = strings.Clone(of.name) // it may be a piece of something large
 		m.ids[of], m.origins[id] = id, of
 	}

@@ -79,6 +79,26 @@ func TestNamesAreForgottenBeforeMemoryIs(t *testing.T) {
 	}
 }
 
+// Who makes up names without end waits for nobody: what is not remembered needs no more than to be looked for.
+func TestNamesThatAreNotRememberedWaitForNobody(t *testing.T) {
+	m := memory{ids: make(map[origin]ID), origins: make(map[ID]origin)}
+	for i := range maxNames {
+		m.id(origin{wire.Named, fmt.Sprint("name ", i)})
+	}
+	m.mu.RLock() // as somebody who looks for another one
+	defer m.mu.RUnlock()
+	made := make(chan ID, 1)
+	go func() { made <- m.id(origin{wire.Named, "one more"}) }()
+	select {
+	case id := <-made:
+		if id != wire.NameID("one more") {
+			t.Errorf("it has another ID, %v", id)
+		}
+	case <-patient(t).Done():
+		t.Error("it waits for the others")
+	}
+}
+
 func TestWhatHasNoNameHasATitle(t *testing.T) {
 	for id, want := range map[ID]string{
 		{}:                             "nobody",
