@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
-	"slices"
 	"sync"
 	"time"
 
@@ -193,5 +192,16 @@ func (f *office) isQuiet(services []*Service) bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(f.everybody(), func(p *peer) bool { return p.link != nil || len(p.left) > 0 })
+	return !f.isLinked()
+}
+
+// isLinked reports whether a link is in use, or was left and has not ended: also of a process that nobody remembers by now, as this one is
+// when it has linked itself anew.
+func (f *office) isLinked() bool {
+	for l := range f.hub.All() {
+		if l.Peer != nil {
+			return true
+		}
+	}
+	return false
 }

@@ -72,6 +72,37 @@ func TestAHandlerCallsDuringShutdown(t *testing.T) {
 	all.Wait()
 }
 
+// A call of a process to itself is waited for, also when something else has made a new link meanwhile.
+func TestShutdownWaitsForCallsToItself(t *testing.T) {
+	n := newNode(t, newDirectory(), Config{})
+	begun, goOn := serveOne(t, n, func(context.Context, *Message) error { return nil })
+	release := sync.OnceFunc(func() { close(goOn) })
+	defer release()
+	var all sync.WaitGroup
+	all.Go(func() {
+		m, err := n.Call(patient(t), Name("slow"))
+		check(t, err)
+		m.Release()
+	})
+	<-begun
+	all.Go(func() { check(t, n.Shutdown(patient(t))) })
+	awaitSelf := func(what func(self *peer) bool) {
+		for is := false; !is; time.Sleep(time.Millisecond) {
+			check(t, n.on(func() { is = what(n.office.peers[n.id]) }))
+		}
+	}
+	awaitSelf(func(self *peer) bool { return n.office.isLeaving && self.link == nil })
+	check(t, n.Post(patient(t), Request{To: Name("slow"), Drop: true})) // whatever becomes of it, it needs a link
+	awaitSelf(func(self *peer) bool { return self == nil || self.link == nil && len(self.left) == 0 })
+	check(t, n.on(func() {
+		if n.office.isQuiet(nil) {
+			t.Error("it is quiet while a handler works")
+		}
+	}))
+	release()
+	all.Wait()
+}
+
 // A shutdown that was cut off says so.
 func TestAShutdownThatIsCutOff(t *testing.T) {
 	d := newDirectory()
