@@ -10,7 +10,7 @@ import (
 // drive runs the loop until e is set, ctx ends, or the loop does. Whoever drives in vain because somebody else does already
 // was let through by ctx or the loop's end.
 func (s *Shared) drive(ctx context.Context, e *Event) error {
-	alarm := alarm{ctx: ctx, done: ctx.Done()}
+	alarm := alarm{ctx: ctx}
 	defer alarm.stop()
 	for {
 		switch {
@@ -121,16 +121,16 @@ func (s *Shared) leave() {
 // looks for itself, and mostly it need not do more.
 type alarm struct {
 	ctx    context.Context
-	done   <-chan struct{} // ctx's
 	cancel func() bool
 }
 
-// isSet reports whether there is no need to set it (any more).
-func (a *alarm) isSet() bool { return a.cancel != nil || a.done == nil }
+// isSet reports whether there is no need to set it (any more). A context may allocate its channel when it is first asked for it, which
+// is not done for those who need not sleep.
+func (a *alarm) isSet() bool { return a.cancel != nil || a.ctx.Done() == nil }
 
 func (a *alarm) set(s *Shared) { a.cancel = context.AfterFunc(a.ctx, s.loop.queue.Wake) }
 
-func (a *alarm) rings() bool { return a.done != nil && a.ctx.Err() != nil }
+func (a *alarm) rings() bool { return a.ctx.Err() != nil }
 
 func (a *alarm) stop() {
 	if a.cancel != nil {

@@ -523,3 +523,24 @@ func TestAwaitAllocatesNothing(t *testing.T) {
 		t.Errorf("%v allocations a round", allocs)
 	}
 }
+
+// A context that was not used before has its channel made by whoever asks for it: who need not wait does not.
+func TestAwaitAsksForNoChannelThatItDoesNotNeed(t *testing.T) {
+	o := newOffice(t, Config{})
+	happen := func() {
+		o.events[0].Reset()
+		o.complete(0)
+	}
+	round := func(within func(ctx context.Context) context.Context) float64 {
+		return testing.AllocsPerRun(1000, func() {
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			check(t, o.Do(happen))
+			check(t, o.Await(within(ctx), &o.events[0]))
+		})
+	}
+	never := round(func(context.Context) context.Context { return context.Background() })
+	if fresh := round(func(ctx context.Context) context.Context { return ctx }); fresh > never {
+		t.Errorf("%v allocations a round, and %v with a context that does not end", fresh, never)
+	}
+}
