@@ -12,9 +12,10 @@ import (
 // handling is a call that a handler works on, and the context that ends when nobody waits for the answer any more. A message that is
 // no call has one too, which ends with Serve's alone.
 type handling struct {
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	call   call // belongs to the loop; zero: it is not under way
+	receiver receiver // that waits for the message: a part of it, since each call costs what is allocated here
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	call     call // belongs to the loop; zero: it is not under way
 }
 
 // call is a call that was made to this process, by the number that its caller has given it.
@@ -24,8 +25,10 @@ type call struct {
 }
 
 func newHandling(ctx context.Context) *handling {
-	ctx, cancel := context.WithCancelCause(ctx)
-	return &handling{ctx: ctx, cancel: cancel}
+	h := &handling{}
+	h.ctx, h.cancel = context.WithCancelCause(ctx)
+	h.receiver.handling = h
+	return h
 }
 
 // untilClosed is a context that ends with another one, and with the node: when its links have ended. Else callers would hear of it as a

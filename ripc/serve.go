@@ -50,7 +50,7 @@ func (s *Service) Serve(ctx context.Context, parallel int, handle Handler) error
 
 // receiveFor waits for the next message, which a handler gets.
 func (s *Service) receiveFor(ctx context.Context, h *handling) (*Message, error) {
-	m, err := s.receive(ctx, &receiver{handling: h})
+	m, err := s.receive(ctx, &h.receiver)
 	if err != nil {
 		_ = s.node.on(func() { s.node.office.endHandling(h) }) // after Close it has ended
 		h.cancel(nil)

@@ -409,3 +409,18 @@ func TestAPanicOfTheLoopIsNoHandlers(t *testing.T) {
 	check(t, device.Close())
 	check(t, s.Close())
 }
+
+// A call costs five allocations without a handler: two operations, two messages, and who receives one. A handler adds a goroutine and a
+// context, of two each, and nothing else.
+func TestACallAllocatesLittle(t *testing.T) {
+	caller, service := served(t, func(_ context.Context, m *Message) error { return m.Answer(context.Background(), m.Items()...) })
+	text := make([]byte, 64)
+	allocations := testing.AllocsPerRun(1000, func() {
+		m, err := caller.Call(context.Background(), service, text)
+		check(t, err)
+		m.Release()
+	})
+	if allocations > 9 {
+		t.Errorf("%v allocations for a call", allocations)
+	}
+}
