@@ -115,7 +115,7 @@ func (o *callOptions) run(ctx context.Context, name string, in io.Reader, out io
 
 // limit is a context that ends when the time is up, and says so.
 func (o *callOptions) limit(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeoutCause(ctx, o.timeout, fmt.Errorf("the time is up after %v (--timeout)", o.timeout))
+	return context.WithTimeoutCause(ctx, o.timeout, kindError{fmt.Errorf("the time is up after %v (--timeout)", o.timeout), "timeout"})
 }
 
 // noAnswer is the error of a call. If that is the end of its context, only why that has ended is said of it, and what is known of the tries

@@ -104,7 +104,8 @@ func callMute(ctx context.Context, w waits, args ...string) (status int, errs st
 	root := newRoot(&stdout, &stderr)
 	root.SetIn(w.in)
 	root.SetArgs(append(append([]string{"call", "mute"}, w.args...), args...))
-	status = statusOf(ctx, root.ExecuteContext(ctx), &stderr)
+	cmd, err := root.ExecuteContextC(ctx)
+	status = statusOf(ctx, err, isForPrograms(cmd), &stderr)
 	return status, stderr.String()
 }
 

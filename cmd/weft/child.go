@@ -49,7 +49,7 @@ func startChild(what string, args []string) (*child, error) {
 func (c *child) runWait(failed context.CancelCauseFunc) {
 	err := c.command.Wait()
 	if text := strings.TrimSpace(c.said.String()); err != nil && text != "" {
-		err = errors.New(strings.TrimPrefix(text, "weft: "))
+		err = errors.New(strings.TrimPrefix(complaint(text), "weft: "))
 	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", c.what, err)

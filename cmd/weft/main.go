@@ -1,5 +1,6 @@
 // Command weft is the one binary of Weft. Its subcommands share their words: --json for programs, a table for people,
-// exit status 0 when done, 1 when something failed, 2 for wrong usage, 130 when interrupted, 143 when terminated.
+// exit status 0 when done, 1 when something failed, 2 for wrong usage, 130 when interrupted, 143 when terminated. With --json an error is
+// one JSON object on the last line of standard error: its text, and its kind, which is one word.
 package main
 
 import (
@@ -13,8 +14,6 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
-
-	"github.com/weft-fabric/weft/internal/printable"
 )
 
 const (
@@ -36,7 +35,8 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	root.SetArgs(args)
 	var unread error // cobra does not ask whether help could be written
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { unread = writeHelp(cmd) })
-	return statusOf(ctx, errors.Join(root.ExecuteContext(ctx), unread), errs)
+	cmd, err := root.ExecuteContextC(ctx)
+	return statusOf(ctx, errors.Join(err, unread), isForPrograms(cmd), errs)
 }
 
 // writeHelp writes what a command is for, and how it is used.
@@ -44,35 +44,6 @@ func writeHelp(cmd *cobra.Command) error {
 	_, err := fmt.Fprintf(cmd.OutOrStdout(), "%s\n\n%s", cmp.Or(cmd.Long, cmd.Short), cmd.UsageString())
 	return err
 }
-
-// statusOf says what has failed, and returns the exit status for that.
-func statusOf(ctx context.Context, err error, errs io.Writer) int {
-	var wrong usageError
-	switch {
-	case err == nil:
-		return 0
-	case ctx.Err() != nil && !errors.As(err, new(ownError)):
-		fmt.Fprintf(errs, "weft: %s\n", shown(interruption(err)))
-		return exitSignal + int(signalOf(ctx))
-	case errors.As(err, &wrong):
-		fmt.Fprintf(errs, "weft: %s\n", shown(err.Error()))
-		return exitUsage
-	}
-	fmt.Fprintf(errs, "weft: %s\n", shown(err.Error()))
-	return exitFailed
-}
-
-// shown is an error fit for a terminal: names of files and what peers said may hold anything.
-func shown(text string) string {
-	lines := strings.Split(text, "\n")
-	for i, line := range lines {
-		lines[i] = printable.Clean(line, len(line))
-	}
-	return strings.Join(lines, "\n")
-}
-
-// usageError is an error of the command line, not of the work.
-type usageError struct{ error }
 
 func newRoot(out, errs io.Writer) *cobra.Command {
 	root := &cobra.Command{
@@ -83,7 +54,12 @@ code runs on RDMA devices, on a software NIC that needs no hardware (within a
 process, in shared memory, over TCP) and in a deterministic simulator.
 
 Exit status: 0 done, 1 something failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM.
-A second Ctrl-C or SIGTERM ends at once.`,
+A second Ctrl-C or SIGTERM ends at once.
+
+With --json an error is one JSON object on the last line of standard error, with
+its text and its kind: {"error": "...", "kind": "usage"}. Kinds are usage,
+interrupted and failed; those of services are no_service, service_failed,
+timeout and taken, too.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -88,7 +88,7 @@ func TestMulticastInterrupted(t *testing.T) {
 	for _, lane := range []string{"shm", "tcp"} {
 		cmd, children, out, errs := startMulticast(t, lane)
 		cmd.Process.Signal(os.Interrupt)
-		if status := ended(t, cmd); status != exitSignal+int(syscall.SIGINT) || !strings.HasSuffix(errs.String(), "weft: interrupted\n") {
+		if status := ended(t, cmd); status != exitSignal+int(syscall.SIGINT) || !strings.HasSuffix(complaint(strings.TrimSpace(errs.String())), "interrupted") {
 			t.Errorf("status %d, %s", status, errs)
 		}
 		if text := out.String(); text != "" && !strings.Contains(text, `"interrupted":true`) {

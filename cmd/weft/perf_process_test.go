@@ -59,7 +59,7 @@ func interruptPerf(t *testing.T, lane string, asJSON bool, after time.Duration) 
 	if status := cmd.ProcessState.ExitCode(); status != exitSignal+int(syscall.SIGINT) {
 		t.Errorf("status %d, %s%s", status, &out, &errs)
 	}
-	if !strings.HasSuffix(errs.String(), "weft: interrupted\n") {
+	if !strings.HasSuffix(complaint(strings.TrimSpace(errs.String())), "interrupted") {
 		t.Errorf("it says %q", &errs)
 	}
 	for _, child := range children {

@@ -84,10 +84,10 @@ func (e unlinked) Unwrap() error { return e.error }
 func noService(name string, err error) error {
 	var failed *ripc.FailedError
 	if errors.As(err, &failed) { // it knows the service by its ID only
-		return fmt.Errorf("service %q failed: %s", name, failed.Text)
+		return kindError{fmt.Errorf("service %q failed: %s", name, failed.Text), "service_failed"}
 	}
 	if errors.Is(err, find.ErrNotFound) {
-		return fmt.Errorf("no such service: %q; 'weft services' with the same flags lists those that are there", name)
+		return kindError{fmt.Errorf("no such service: %q; 'weft services' with the same flags lists those that are there", name), "no_service"}
 	}
 	return unlinked{err}
 }

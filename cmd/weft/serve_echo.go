@@ -81,7 +81,7 @@ func (o *echoOptions) run(ctx context.Context, names []string, out io.Writer) (e
 func notRegistered(err error) error {
 	var taken *find.TakenError
 	if errors.As(err, &taken) {
-		return taken
+		return kindError{taken, "taken"}
 	}
 	return err
 }
