@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 
 	"github.com/spf13/pflag"
 
@@ -120,7 +121,7 @@ func (p *place) resolver(ctx context.Context) (find.Resolver, error) {
 		}
 		config := etcd.Config{Endpoints: p.etcd, TLS: known, Logger: quiet}
 		if err := config.Check(); err != nil {
-			return nil, usageError{fmt.Errorf("--etcd: %w", err)}
+			return nil, usageError{fmt.Errorf("--etcd: %s", strings.TrimPrefix(err.Error(), "Endpoints: "))} // as the library has it
 		}
 		return etcd.Open(ctx, config)
 	}

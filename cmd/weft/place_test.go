@@ -198,7 +198,7 @@ func TestFlagsOfAPlace(t *testing.T) {
 		"--listen 127.0.0.1:0":             "--keys, or --plain",
 		"--listen nowhere --plain":         "\"nowhere\" is not an address",
 		"--lan no-such-network":            "there is no such network interface",
-		"--etcd no-port":                   "--etcd: Endpoints: \"no-port\" is not a server",
+		"--etcd no-port":                   "weft: --etcd: \"no-port\" is not a server: write host:port, or https://host:port\n",
 	} {
 		for _, command := range []string{"call x", "serve-echo x", "services"} {
 			if status, _, errs := weft(strings.Fields(command + " " + flags)...); status != 2 || !strings.Contains(errs, says) {
