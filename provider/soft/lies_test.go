@@ -209,3 +209,38 @@ func TestClaimsInTheNameOfNobody(t *testing.T) {
 	c.expect(t, 3, 8)
 	c.hub.silent()
 }
+
+// TestReceivesThatWerePassedBy: a neighbour moves on over shared receives that nobody has taken, or back to what is long over, or writes
+// rubbish to the ring. They are lost to all as long as it is connected, and no longer.
+func TestReceivesThatWerePassedBy(t *testing.T) {
+	for what, lie := range map[string]func(p *pool){
+		"over the first":       func(p *pool) { p.taken.Add(1) },
+		"over all":             func(p *pool) { p.taken.Store(p.count) },
+		"to where none are":    func(p *pool) { p.taken.Store(1 << 40) },
+		"back":                 func(p *pool) { p.taken.Store(0) },
+		"fewer than there are": func(p *pool) { p.posted.Store(0) },
+		"rubbish":              func(p *pool) { p.posts[p.taken.Load()&uint64(len(p.posts)-1)].Store(4711) },
+	} {
+		t.Run(what, func(t *testing.T) {
+			c := newMixed(t)
+			for tag := range driver.Tag(2) { // so that the ring has a past
+				c.send(t, 8)
+				c.expect(t, tag, 8)
+				receive(t, c.receives, driver.Receive{Tag: 2 + tag, Span: span(c.memory, int(tag)*copyQuantum, 16)})
+			}
+			lie(c.pool)
+			c.send(t, 8) // which finds the second receive, or none
+			ok(t, c.liar.Close())
+			c.send(t, 8)
+			tags := map[driver.Tag]bool{}
+			for range 2 {
+				c.near.expect(0, driver.OpSend, driver.OK, c.hub)
+				tags[c.hub.next(c.near).Tag] = true
+			}
+			if !tags[2] || !tags[3] {
+				t.Errorf("the receives that were taken are %v", tags)
+			}
+			c.hub.silent()
+		})
+	}
+}

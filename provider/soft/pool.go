@@ -243,6 +243,25 @@ func (p *pool) skip() {
 	}
 }
 
+// mend makes the ring what the owner knows it to be, and has who found nothing there look again. A neighbour may have moved on over
+// receives that nobody has taken, or to where none are, or have written what it liked to the ring itself.
+func (p *pool) mend() {
+	oldest, isLater := p.count, make([]bool, p.depth)
+	for at := p.count; at > 0 && p.count-at < uint64(len(p.line)); {
+		at--
+		n := p.line[at&uint64(len(p.line)-1)]
+		p.posts[at&uint64(len(p.line)-1)].Store(n)
+		if !isLater[n] && p.taker(n) == nobody {
+			oldest = at
+		}
+		isLater[n] = true // what is before is an earlier post of it, which has ended
+	}
+	p.posted.Store(p.count)
+	p.taken.Store(oldest) // others may have taken that meanwhile: the next one moves on
+	p.wanted.Store(1)
+	p.ringWanting()
+}
+
 // renew makes every claim that somebody may have prepared, and not made yet, come to nothing. Called by the owner when a
 // taker was evicted.
 func (p *pool) renew() {

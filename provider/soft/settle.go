@@ -116,7 +116,11 @@ func (q *QueuePair) flushReceives() {
 
 // flushTaken ends the shared receives that the peer has taken and will not fill, and those that nobody will.
 func (q *QueuePair) flushTaken() {
-	q.pool.skip()
+	if q.device.neighbours.met.Load() {
+		q.pool.mend() // the peer may have been one that spoils it
+	} else {
+		q.pool.skip()
+	}
 	for n := range uint32(len(q.pool.slots)) {
 		if q.pool.taker(n) == q.number || q.pool.isStray(n) {
 			q.flushReceive(n)
