@@ -6,7 +6,9 @@ import (
 	"math"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/weft-fabric/weft/internal/pause"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/ripc"
 	"github.com/weft-fabric/weft/ripc/link"
@@ -218,4 +220,21 @@ func FuzzDecode(f *testing.F) {
 			}
 		}
 	})
+}
+
+// Who reads a connection after it has broken hears that, and not that all has come: not even when the peer has parted since.
+func TestABrokenConnectionHasNoEnd(t *testing.T) {
+	there, here := pair(t)
+	check(t, here.line.Do(func() {
+		here.lose(errMalformed)
+		here.tell()
+	}))
+	check(t, there.Close())
+	for ctx, isParted := patient(t), false; !isParted; {
+		check(t, here.line.Do(func() { isParted = here.isParted }))
+		check(t, pause.For(ctx, time.Millisecond))
+	}
+	if _, err := here.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
+		t.Errorf("it reads %v", err)
+	}
 }

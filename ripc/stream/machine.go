@@ -63,7 +63,7 @@ func (c *Conn) take(m *wire.Message, a *arrival) error {
 		c.out.finish(errRefused)
 		fallthrough
 	case finish:
-		c.in.isEnded = true
+		c.in.isEnded = c.in.isEnded || c.why == nil // of one that has broken, not all may have come
 		c.in.offer(c.endOfReading())
 	}
 	return nil
