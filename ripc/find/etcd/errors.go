@@ -30,7 +30,7 @@ var errBusy = errors.New("others keep changing the directory: try again")
 // errStays: a holder goes on renewing its lease, although its service is wanted.
 var errStays = errors.New("its holder does not let go, and is not dead: stop it")
 
-// errNobody: no server could be connected to, and one at least is surely not running.
+// errNobody: all servers refuse to be connected to.
 var errNobody = errors.New("nobody listens there")
 
 // explain says of an error of etcd's client what was done and where, and what it means if it is one that happens.
@@ -97,20 +97,24 @@ func (d *Directory) overhear(ctx context.Context, method string, request, reply 
 }
 
 // knock spares whoever opens the directory the wait for servers that are not there. A call that does not wait for a connection fails
-// when each server was tried once; if one refused, that is all there is to know. Later they are waited for: they may be restarted.
+// when each server was tried, and says why one of them could not be connected to; the next call takes the next one. If all refused, that
+// is all there is to know. Later they are waited for: they may be restarted.
 func (d *Directory) knock(ctx context.Context, method string, request, reply any, connection *grpc.ClientConn,
 	invoke grpc.UnaryInvoker, options ...grpc.CallOption,
 ) error {
-	if !d.opened.Load() {
-		err := invoke(ctx, method, request, reply, connection, slices.Concat(options, []grpc.CallOption{grpc.WaitForReady(false)})...)
-		switch {
+	if d.opened.Load() {
+		return invoke(ctx, method, request, reply, connection, options...)
+	}
+	eager := slices.Concat(options, []grpc.CallOption{grpc.WaitForReady(false)})
+	for range d.config.Endpoints {
+		switch err := invoke(ctx, method, request, reply, connection, eager...); {
 		case status.Code(err) != codes.Unavailable:
 			return err
-		case strings.Contains(err.Error(), syscall.ECONNREFUSED.Error()):
-			return errNobody // which the client does not try again
+		case !strings.Contains(err.Error(), syscall.ECONNREFUSED.Error()):
+			return invoke(ctx, method, request, reply, connection, options...)
 		}
 	}
-	return invoke(ctx, method, request, reply, connection, options...)
+	return errNobody // which the client does not try again
 }
 
 // unreachable reports whether nobody answered. The client gives errors of gRPC, of its own, and of contexts.
