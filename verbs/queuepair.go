@@ -58,7 +58,8 @@ type QueuePair struct {
 	pool                     *SharedReceives
 	config                   QueueConfig
 	controls                 [ControlRoom]control
-	windows                  []*Window // open
+	windows                  []*Window              // open
+	immediate                driver.ImmediateWriter // the driver, if it is one; nil: it is not
 }
 
 // phase is what package verbs must know of the state: which calls it lets through. The provider knows the rest.
@@ -102,6 +103,7 @@ func (d *Domain) NewQueuePair(config QueueConfig) (*QueuePair, error) {
 		return nil, err
 	}
 	q.number = q.driver.Number()
+	q.immediate, _ = q.driver.(driver.ImmediateWriter)
 	if q.pool != nil {
 		q.pool.users++
 	}

@@ -26,6 +26,14 @@ func (q *QueuePair) Write(tag Tag, from Span, to RemoteSpan, flags Flags) error 
 	return q.commit(r, tag)
 }
 
+// WriteNow is Write for bytes of the program's that can be there at once: some devices in software can, when nothing is in the way. It
+// reports whether it has. Then the bytes are in the peer's memory, behind all that was posted, and nothing completes. If not, nothing was
+// done, and Write may do it, or says why it cannot.
+func (q *QueuePair) WriteNow(from []byte, to RemoteSpan) bool {
+	return q.immediate != nil && q.phase == phaseConnected && len(q.stagedRequests) == 0 && uint64(len(from)) <= to.Length &&
+		q.immediate.WriteNow(from, to)
+}
+
 // WriteImm is Write, and then tells the peer a number: it takes a receive there, whose memory stays untouched.
 func (q *QueuePair) WriteImm(tag Tag, from Span, to RemoteSpan, imm uint32, flags Flags) error {
 	r := q.draft(OpWriteImm, flags, from)

@@ -30,7 +30,7 @@ func (l *Link) takeIn(s *Slot, bytes int) {
 	h := l.hub
 	h.counts.Received++
 	l.arrivals++
-	if h.isPolled && l.arrivals%h.ringEvery == 0 {
+	if h.isPolled && l.ring == nil && l.arrivals%h.ringEvery == 0 {
 		l.lendRing()
 	}
 	s.link, s.length, s.kept = l, bytes, false

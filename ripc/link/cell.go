@@ -9,6 +9,7 @@ import (
 type farRing struct {
 	span  wire.Span
 	cells uint32 // 0: it cannot be used, yet
+	end   uint64 // where the next cell ends
 	most  int    // bytes of a message that fit into a cell, and into what the queue pair takes inline
 
 	written uint32 // cells
@@ -24,12 +25,20 @@ func (l *Link) takeRing(span wire.Span) {
 		l.violated("a ring of %d bytes at %#x, or a second one", span.Length, span.Address)
 		return
 	}
-	if l.far.span = span; !h.isPolled || l.pair.Room() == 0 || !h.hasCells() {
+	if l.far.span = span; !h.isPolled || l.pair.Room() == 0 || !h.hasCells() || !h.hasScratch() {
 		return
 	}
 	if err := l.pair.Write(l.tag(tagRing), h.rings.nothing(), verbs.RemoteSpan{Address: span.Address, Length: wordSize, Key: span.Key}, 0); err != nil {
 		l.fail(err)
 	}
+}
+
+// hasScratch reports whether there is room to put messages to cells together, and sees to it.
+func (h *Hub) hasScratch() bool {
+	if h.scratch == nil {
+		h.scratch = h.leaving.take()
+	}
+	return h.scratch != nil
 }
 
 // stepRing hears that the ring can be written to.
@@ -38,7 +47,8 @@ func (l *Link) stepRing(c *verbs.Completion) {
 		l.fail(err)
 		return
 	}
-	l.far.cells, l.far.most = uint32(l.far.span.Length/cellSize), min(cellSize, l.hub.maxInline)-wordSize
+	r := &l.far
+	r.cells, r.most, r.end = uint32(r.span.Length/cellSize), min(cellSize, l.hub.maxInline)-wordSize, r.span.Address+cellSize
 }
 
 // hear takes in how many cells the peer has emptied, modulo 2⁸, and reports whether that can be.
@@ -56,31 +66,52 @@ func (r *farRing) fits(bytes int) bool { return bytes <= r.most && r.written-r.e
 
 // next is where a message of so many bytes, its last word included, goes to.
 func (r *farRing) next(bytes int) verbs.RemoteSpan {
-	end := r.span.Address + uint64(r.written%r.cells+1)*cellSize
-	return verbs.RemoteSpan{Address: end - uint64(bytes), Length: uint64(bytes), Key: r.span.Key}
+	return verbs.RemoteSpan{Address: r.end - uint64(bytes), Length: uint64(bytes), Key: r.span.Key}
 }
 
-// stageCell writes a message that lies in its slot, up to end, to the next cell, at once: then its bytes are not needed any more. Its owner
-// is told in the next turn, not from inside Send.
+// goOn goes on to the next cell.
+func (r *farRing) goOn() {
+	r.written++
+	if r.end += cellSize; r.end > r.span.Address+r.span.Length {
+		r.end = r.span.Address + cellSize
+	}
+}
+
+// takesCell reports whether a message can be written to a cell now.
+func (l *Link) takesCell(o *Outgoing) bool {
+	return l.far.cells > 0 && o.isShort() && l.releases.Empty() && l.far.fits(o.bytes)
+}
+
+// stageCell writes a message that lies in the hub's scratch, up to end, to the next cell, at once: then its bytes are not needed any more.
+// Its owner is told in the next turn, not from inside Send.
 func (l *Link) stageCell(slot *Slot, end int) error {
 	inscribe(l.far.written+1, uint16(l.sends), end).put(slot.room[end:])
 	end += wordSize
-	if err := l.pair.Write(l.tag(tagWritten), slot.piece(0, end), l.far.next(end), verbs.Inline|verbs.Quiet); err != nil {
-		return err
+	if to := l.far.next(end); !l.pair.WriteNow(slot.room[:end], to) {
+		if err := l.writeCell(slot.piece(0, end), to); err != nil {
+			return err
+		}
 	}
-	h := l.hub
-	if err := h.config.Loop.Queue().Flush(); err != nil {
-		l.fail(err)
-	}
-	l.far.written++
-	slot.link = l
+	l.far.goOn()
 	l.posts++
+	h := l.hub
 	h.counts.Sent++
 	if !l.isUnsettled {
 		l.isUnsettled = true
 		h.unsettled = append(h.unsettled, l)
 	}
-	l.celled.Push(slot)
+	l.celled.Push(slot.out)
+	return nil
+}
+
+// writeCell is the same as a request, for devices that must be asked.
+func (l *Link) writeCell(from verbs.Span, to verbs.RemoteSpan) error {
+	if err := l.pair.Write(l.tag(tagWritten), from, to, verbs.Inline|verbs.Quiet); err != nil {
+		return err
+	}
+	if err := l.pair.Flush(); err != nil {
+		l.fail(err)
+	}
 	return nil
 }
 
@@ -91,8 +122,11 @@ func (h *Hub) settleCells() {
 	for i, l := range links {
 		links[i], l.isUnsettled = nil, false
 		for n := l.celled.Len(); n > 0 && l.state != ended; n-- {
-			l.wentOut(l.celled.Pop())
+			if o := l.celled.Pop(); !o.Confirm {
+				o.sent(nil)
+			}
 		}
+		l.pump()
 	}
 	h.settled = links
 }

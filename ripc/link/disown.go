@@ -19,7 +19,7 @@ func (l *Link) UnderWay(to wire.ID) (list []*Outgoing) {
 	for queue := range l.unsent() {
 		queue.Change(func(o **Outgoing) bool { add(*o); return false })
 	}
-	l.changeInFlight(func(s *Slot) bool { add(s.out); return false })
+	l.changeInFlight(func(o **Outgoing) bool { add(*o); return false })
 	l.unheard.Change(func(u *unconfirmed) bool { add(u.out); return false })
 	for o := range l.calls.all() {
 		add(o)
@@ -33,7 +33,7 @@ func (l *Link) Disown(o *Outgoing) bool {
 	if l.state == ended {
 		return true // it has told everybody
 	}
-	isInFlight := l.changeInFlight(func(s *Slot) bool { return s.out == o })
+	isInFlight := l.changeInFlight(func(other **Outgoing) bool { return *other == o })
 	if isInFlight && slices.ContainsFunc(o.Items, func(p Piece) bool { return p.isLarge() }) {
 		return false
 	}
@@ -51,11 +51,11 @@ func (o *Outgoing) ghost() *Outgoing {
 
 // replace puts another message wherever the link knows one.
 func (l *Link) replace(o, by *Outgoing) {
-	l.changeInFlight(func(s *Slot) bool {
-		if s.out == o {
-			s.out = by
+	l.changeInFlight(func(other **Outgoing) bool {
+		if *other == o {
+			*other = by
 		}
-		return s.out == by
+		return *other == by
 	})
 	l.unheard.Change(func(u *unconfirmed) bool {
 		if u.number == o.Head.Number { // also of a Send that nobody was to hear more of: its sender is told now
@@ -70,9 +70,8 @@ func (l *Link) replace(o, by *Outgoing) {
 }
 
 // changeInFlight lets change look at what was handed to the NIC and whose owners were not told, until it reports that it has changed one.
-func (l *Link) changeInFlight(change func(*Slot) bool) bool {
-	each := func(s **Slot) bool { return change(*s) }
-	return l.flight.Change(each) || l.celled.Change(each)
+func (l *Link) changeInFlight(change func(**Outgoing) bool) bool {
+	return l.flight.Change(func(s **Slot) bool { return change(&(*s).out) }) || l.celled.Change(change)
 }
 
 // deaf owns what nobody wants to hear of any more.

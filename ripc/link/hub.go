@@ -95,6 +95,7 @@ type Hub struct {
 	rings     rings     // that are lent
 	ringEvery uint64    // after how many messages from a peer it is seen whether it can have a ring: it goes to those that talk
 	loose     slots     // room for messages that have come in cells
+	scratch   *Slot     // where messages to cells are put together; nil: there were none
 	maxInline int       // bytes that are sent inline; 0: as it comes
 	unsettled []*Link   // those with something in celled
 	settled   []*Link   // its memory, for the next turn
@@ -291,6 +292,6 @@ func (h *Hub) Close() error {
 	h.isClosed = true
 	h.port.Remove()
 	h.scans.Remove()
-	h.unposted, h.unsettled, h.settled = nil, nil, nil
+	h.unposted, h.unsettled, h.settled, h.scratch = nil, nil, nil, nil
 	return errors.Join(h.receives.Close(), h.arriving.close(), h.leaving.close(), h.loose.close(), h.rings.close())
 }

@@ -27,7 +27,7 @@ type Link struct {
 	urgent  fifo.Queue[*Outgoing]   // answers, which need no credit
 	waiting fifo.Queue[*Outgoing]   // the rest
 	flight  fifo.Queue[*Slot]       // being sent
-	celled  fifo.Queue[*Slot]       // written to cells of the peer's, and their owners were not told
+	celled  fifo.Queue[*Outgoing]   // written to cells of the peer's, and their owners were not told
 	unheard fifo.Queue[unconfirmed] // sent, and not confirmed
 	calls   table[Outgoing]         // without an answer, by number
 	lent    map[uint64]*Outgoing    // that lend something, by number
@@ -236,9 +236,12 @@ func (l *Link) end(why error) {
 // tellSenders tells the owners of messages how those have ended.
 func (l *Link) tellSenders(why error) {
 	notSent, lost := fmt.Errorf("%w: %w", ErrNotSent, why), fmt.Errorf("%w: %w", ErrLost, why)
-	for _, s := range append(l.flight.Drain(), l.celled.Drain()...) {
-		o := s.out
+	flying := l.celled.Drain()
+	for _, s := range l.flight.Drain() {
+		flying = append(flying, s.out)
 		l.hub.leaving.give(s)
+	}
+	for _, o := range flying {
 		if o != nil && !o.Confirm {
 			if o.Head.Type == wire.Call {
 				l.calls.remove(o.Head.Number) // who hears that it was not sent waits for no answer

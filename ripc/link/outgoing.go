@@ -42,6 +42,7 @@ type Outgoing struct {
 	Confirm bool          // of a Send: Sent is told when the peer has handed it to the service, or has refused it
 	Owner   Owner
 
+	bytes     int // as check has found
 	loans     lending
 	returns   lending
 	until     clock.Time // when what is lent is taken back
@@ -118,8 +119,8 @@ func (o *Outgoing) check(limit int) error {
 			return err
 		}
 	}
-	if n := o.size(); n > limit {
-		return fmt.Errorf("%w: %d bytes with head and lists, of at most %d; lend it instead, by Request.Lend or Reply.Lend", ErrTooLarge, n, limit)
+	if o.bytes = o.size(); o.bytes > limit {
+		return fmt.Errorf("%w: %d bytes with head and lists, of at most %d; lend it instead, by Request.Lend or Reply.Lend", ErrTooLarge, o.bytes, limit)
 	}
 	return nil
 }

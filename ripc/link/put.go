@@ -39,7 +39,7 @@ func (l *Link) putShort(o *Outgoing, slot *Slot) error {
 	l.tellIn(&o.Head)
 	o.Head.PutShort(room, len(items), end-begin)
 	l.hub.counts.Copied += uint64(end - begin)
-	if l.far.fits(end) {
+	if slot == l.hub.scratch {
 		return l.stageCell(slot, end)
 	}
 	return l.stage(slot, end)

@@ -139,26 +139,28 @@ func (s scanner) Scan() (found bool) {
 // emptyRings looks at each ring once, and reports whether something was there.
 func (h *Hub) emptyRings() (found bool) {
 	for i := 0; i < len(h.rings.links); i++ { // one may end meanwhile: then another is looked at next time
-		if l := h.rings.links[i]; l.ring.hasNext() {
-			found = l.emptyCells() || found
+		l := h.rings.links[i]
+		if in := l.ring.load(); in.number() == l.ring.taken+1 && l.emptyCell(in) {
+			found = true
+			l.emptyCells()
 		}
 	}
 	return found
 }
 
-// emptyCells takes in what lies in the link's cells and may be taken in now, at most each of them once. It reports whether there was
-// something.
-func (l *Link) emptyCells() (found bool) {
+// emptyCells takes in what lies in the link's cells and may be taken in now, at most each of them once.
+func (l *Link) emptyCells() {
 	for range ringSize {
-		if l.state == ended || !l.ring.hasNext() || !l.emptyCell() {
-			return found
+		if l.state == ended {
+			return
 		}
-		found = true
+		if in := l.ring.load(); in.number() != l.ring.taken+1 || !l.emptyCell(in) {
+			return
+		}
 	}
-	return found
 }
 
-// load is the last word of the next cell.
+// load is the last word of the next cell. If it has the number of that, something was written there.
 func (r *ring) load() inscription {
 	word := r.memory.Load64(r.next)
 	if isLittle {
@@ -167,13 +169,9 @@ func (r *ring) load() inscription {
 	return inscription(word)
 }
 
-// hasNext reports whether something was written to the next cell.
-func (r *ring) hasNext() bool { return r.load().number() == r.taken+1 }
-
 // emptyCell takes in what was written to the next cell, if all that was sent before it was taken in.
-func (l *Link) emptyCell() bool {
+func (l *Link) emptyCell(in inscription) bool {
 	r := l.ring
-	in := r.load()
 	if int16(in.sent()-uint16(l.received)) > 0 {
 		return false
 	}

@@ -150,7 +150,10 @@ func (l *Link) begin(o *Outgoing) *Slot {
 	if l.pair.Room() < o.requests() || o.needsCredit() && !l.maySend() || o.Head.Type == wire.Call && l.calls.len() >= l.hub.maxCalls() {
 		return nil
 	}
-	slot := l.takeSlot()
+	slot := l.hub.scratch
+	if !l.takesCell(o) {
+		slot = l.takeSlot()
+	}
 	if slot != nil && o.Head.Type == wire.Call && !l.hub.promise(1) {
 		l.hub.leaving.give(slot)
 		l.retryIn()
@@ -217,7 +220,7 @@ func (l *Link) giveUp(o *Outgoing, slot *Slot, why error) {
 }
 
 func (h *Hub) stepSent(slot *Slot, c *verbs.Completion) {
-	l := slot.link
+	l, o := slot.link, slot.out
 	if l == nil {
 		return // its link has ended, and has given it back
 	}
@@ -226,13 +229,7 @@ func (h *Hub) stepSent(slot *Slot, c *verbs.Completion) {
 		return
 	}
 	l.flight.Pop()
-	l.wentOut(slot)
-}
-
-// wentOut tells the owner of a message whose slot is not needed any more.
-func (l *Link) wentOut(slot *Slot) {
-	o := slot.out
-	l.hub.leaving.give(slot)
+	h.leaving.give(slot)
 	if o != nil && !o.Confirm {
 		o.sent(nil)
 	}

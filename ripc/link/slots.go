@@ -87,9 +87,12 @@ func (s *slots) refill() bool {
 	return true
 }
 
+// give takes a slot back. The hub's scratch is never taken.
 func (s *slots) give(slot *Slot) {
 	slot.link, slot.out = nil, nil
-	s.free = append(s.free, slot)
+	if slot != s.hub.scratch {
+		s.free = append(s.free, slot)
+	}
 }
 
 // held is how many have a message that the program has.

@@ -212,6 +212,13 @@ type Footprint interface {
 	FootprintOf(tag Tag) unsafe.Pointer
 }
 
+// ImmediateWriter is a QueuePair that can carry out a short Write at once, in the caller's goroutine, without a request and a completion.
+type ImmediateWriter interface {
+	// WriteNow writes bytes of the program's, in order with what was posted before, and reports whether it has: then they are in the
+	// peer's memory. If not, because something is in the way, nothing has been done, and the Write may be posted.
+	WriteNow(from []byte, to RemoteSpan) bool
+}
+
 // Windows is a QueuePair that can lend pieces of its domain's memory to its peer, and to nobody else (InfiniBand: memory
 // windows of type 2).
 type Windows interface {
