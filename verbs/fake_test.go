@@ -34,6 +34,15 @@ type fakePair struct {
 	bells    int   // calls of Post
 	failing  error // of Post and PostReceive, after they took some
 	takes    int   // how many they take before they fail
+	written  int   // bytes, by WriteNow
+	isBusy   bool  // WriteNow does nothing
+}
+
+func (p *fakePair) WriteNow(from []byte, _ RemoteSpan) bool {
+	if !p.isBusy {
+		p.written += len(from)
+	}
+	return !p.isBusy
 }
 
 func newFakeDevice() *fakeDevice {

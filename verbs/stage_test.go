@@ -100,6 +100,34 @@ func TestQuietFailureIsReported(t *testing.T) {
 	}
 }
 
+// A write that is done when it returns overtakes nothing that is staged, and writes no more than the span has.
+func TestWriteNow(t *testing.T) {
+	r := newRig(t, QueueConfig{SendDepth: 8})
+	b, to := make([]byte, 8), RemoteSpan{Length: 8}
+	if !r.pair.WriteNow(b, to) || r.fake.written != 8 {
+		t.Error("it was not written")
+	}
+	if r.pair.WriteNow(b, RemoteSpan{Length: 7}) {
+		t.Error("more was written than the span has")
+	}
+	if r.fake.isBusy = true; r.pair.WriteNow(b, to) {
+		t.Error("it was written by a provider that did not")
+	}
+	r.fake.isBusy = false
+	check(t, r.write(1, Quiet))
+	if r.pair.WriteNow(b, to) {
+		t.Error("it has overtaken what was staged")
+	}
+	if check(t, r.queue.Flush()); !r.pair.WriteNow(b, to) || r.fake.written != 16 {
+		t.Error("it was not written behind what was posted")
+	}
+	q := must(r.domain.NewQueuePair(QueueConfig{Completions: r.queue}))(t)
+	if q.WriteNow(b, to) {
+		t.Error("it was written by a queue pair that is not connected")
+	}
+	check(t, q.Close())
+}
+
 func TestProviderFaultsAreNoticed(t *testing.T) {
 	for name, misbehave := range map[string]func(p *fakePair){
 		"twice":        func(p *fakePair) { p.finish(0, OK); p.finish(0, OK) },

@@ -28,13 +28,13 @@ func (q *QueuePair) writeWhole(r *driver.Request) verdict {
 	return verdict(driver.OK)
 }
 
-// WriteNow implements driver.ImmediateWriter.
+// WriteNow implements driver.ImmediateWriter. On a wire nothing is ever aimed at.
 func (q *QueuePair) WriteNow(from []byte, to driver.RemoteSpan) (done bool) {
 	if q.enter() != nil {
 		return false
 	}
 	n := uint64(len(from))
-	if q.wire == nil && q.requester.backlog.count == 0 && q.life.Load().phase() == phaseReady && q.isAimedAt(to, n) {
+	if q.requester.backlog.count == 0 && q.life.Load().phase() == phaseReady && q.isAimedAt(to, n) {
 		mark := q.beginWrite(to, n)
 		done = q.strike(from, to.Address)
 		done = q.endWrite(mark) && done
