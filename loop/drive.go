@@ -43,10 +43,12 @@ func (s *Shared) isRelieved(e *Event) bool {
 
 // pause lets others have the lock before the next turn. If there was nothing to do it waits for completions.
 func (s *Shared) pause(done int, alarm *alarm) {
-	switch keepsTurning := s.loop.keepsTurning(); {
+	keepsTurning := s.loop.keepsTurning()
+	shouldYield := keepsTurning && s.loop.shouldYield(done)
+	switch {
 	case done == 0 && !keepsTurning:
 		s.sleep(alarm)
-	case s.told > 0 || s.wanting.Load() > 0 || keepsTurning && s.loop.isLong(done):
+	case s.told > 0 || s.wanting.Load() > 0 || shouldYield:
 		// Who was told something can run here and now: to be fetched by another core would take longer.
 		s.mu.Unlock()
 		s.loop.yield()

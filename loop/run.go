@@ -77,7 +77,9 @@ func (l *Loop) inline(ctx context.Context, finished func() bool) error {
 		}
 		switch {
 		case l.keepsTurning():
-			l.pause(n)
+			if l.shouldYield(n) {
+				l.yield()
+			}
 		case n == 0:
 			if err := l.wait(); err != nil {
 				return err
@@ -105,21 +107,15 @@ const (
 	blanksToStay  = 512
 )
 
-// isLong counts a turn of a loop that keeps turning, and reports whether others should have the processor before the next one.
-func (l *Loop) isLong(done int) bool {
+// shouldYield counts a turn of a loop that keeps turning, and reports whether others should have the processor before the next one.
+func (l *Loop) shouldYield(done int) bool {
 	if l.blanks++; done > 0 {
 		l.blanks = 0
 	}
 	return l.blanks%blanksToYield == blanksToYield-1
 }
 
-// pause lets others have the processor before the next turn, if there was nothing to do for a while.
-func (l *Loop) pause(done int) {
-	if l.isLong(done) {
-		l.yield()
-	}
-}
-
+// yield lets others have the processor.
 func (l *Loop) yield() {
 	runtime.Gosched()
 	if l.blanks > blanksToStay {

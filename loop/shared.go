@@ -166,21 +166,30 @@ func (s *Shared) mustFollow(e *Event) bool {
 }
 
 // lock takes mu. Whoever has it already, because it calls from the middle of a turn, would wait for itself; but to find that
-// out takes longer than most turns.
+// out takes longer than many turns, and a driver that keeps turning gives mu away between two of them if somebody wants it.
 func (s *Shared) lock(what string) error {
-	const tries = 64
-	for range tries {
-		if s.mu.TryLock() {
-			return nil
-		}
+	if s.tryLock(64) {
+		return nil
+	}
+	s.wanting.Add(1)
+	defer s.wanting.Add(-1)
+	if s.tryLock(1024) {
+		return nil
 	}
 	if InsideTurn() {
 		return fmt.Errorf("%s: %w", what, ErrBusy)
 	}
-	s.wanting.Add(1)
 	s.mu.Lock()
-	s.wanting.Add(-1)
 	return nil
+}
+
+func (s *Shared) tryLock(times int) bool {
+	for range times {
+		if s.mu.TryLock() {
+			return true
+		}
+	}
+	return false
 }
 
 // unlock releases mu, also after a panic.
