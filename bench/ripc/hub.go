@@ -20,7 +20,6 @@ type hubSide struct {
 	loop   *loop.Loop
 	hub    *link.Hub
 	link   *link.Link
-	beside *hubSide // the other end, if one thread has both; nil: it is elsewhere
 
 	isReady  bool
 	failed   error
@@ -75,23 +74,14 @@ func (s *hubSide) meet(other hello) error {
 // until turns the loop until something is so.
 func (s *hubSide) until(so func() bool) error {
 	for !so() {
-		if err := s.turn(); err != nil {
+		if _, err := s.loop.Turn(); err != nil {
 			return err
 		}
-		if s.beside != nil {
-			if err := s.beside.turn(); err != nil {
-				return err
-			}
+		if s.failed != nil {
+			return s.failed
 		}
 	}
 	return nil
-}
-
-func (s *hubSide) turn() error {
-	if _, err := s.loop.Turn(); err != nil {
-		return err
-	}
-	return s.failed
 }
 
 func (s *hubSide) work() (outcome, error) {

@@ -37,7 +37,7 @@ func main() {
 // roles are what this program does in other processes.
 func roles() map[string]pinned.Role {
 	all := peers.Roles()
-	maps.Copy(all, map[string]pinned.Role{"near": play, "far": play, "host": playHost, "crowd": playCrowd, "alone": playAlone})
+	maps.Copy(all, map[string]pinned.Role{"near": play, "far": play, "host": playHost, "crowd": playCrowd})
 	return all
 }
 

@@ -64,11 +64,3 @@ func TestOtherWays(t *testing.T) {
 		t.Error("nothing was run, and took a time")
 	}
 }
-
-// One thread can turn both ends.
-func TestBothEndsOnOneCore(t *testing.T) {
-	found, err := callAlone(order{Lane: soft.InProcess, Inline: true, Size: short, Count: 100, Warm: 1})
-	if err != nil || found.Took <= 0 {
-		t.Errorf("%v, %v", found.Took, err)
-	}
-}
