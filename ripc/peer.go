@@ -119,11 +119,14 @@ func (f *office) self() *peer {
 	return p
 }
 
-// adopt takes a link into use, and sends what has waited for it.
+// adopt takes a link into use, and sends what has waited for it. On one that was left something may still come from services that the peer
+// has told us of there.
 func (p *peer) adopt(l *link.Link) {
 	l.Peer = p
-	p.link = l
-	p.presented, p.introduced = make(map[ID]bool), make(map[ID]bool)
+	p.link, p.presented = l, make(map[ID]bool)
+	if len(p.left) == 0 {
+		p.introduced = make(map[ID]bool)
+	}
 	for _, o := range p.queue.Drain() {
 		p.send(o)
 	}
@@ -177,7 +180,7 @@ func (p *peer) present(s *Service) {
 func (p *peer) introduce(id ID, proof []byte) bool {
 	isOwn := id.Kind() == wire.Named && p.mayHave(string(proof)) ||
 		id.Kind() == wire.Random && len(proof) == len(salt{}) && serviceID(p.node, salt(proof)) == id
-	if !isOwn || len(p.introduced) >= maxIntroduced {
+	if !isOwn || len(p.introduced) >= maxIntroduced && !p.introduced[id] {
 		return false
 	}
 	p.introduced[id] = true
