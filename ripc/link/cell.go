@@ -10,7 +10,7 @@ type farRing struct {
 	span  wire.Span
 	cells uint32 // 0: it cannot be used, yet
 	end   uint64 // where the next cell ends
-	most  int    // bytes of a message that fit into a cell, and into what the queue pair takes inline
+	most  int    // bytes of a message that fit, with a word behind it, into a cell, into a slot, and into what the queue pair takes inline
 
 	written uint32 // cells
 	emptied uint32 // of these, as far as the peer has said
@@ -48,7 +48,8 @@ func (l *Link) stepRing(c *verbs.Completion) {
 		return
 	}
 	r := &l.far
-	r.cells, r.most, r.end = uint32(r.span.Length/cellSize), min(cellSize, l.hub.maxInline)-wordSize, r.span.Address+cellSize
+	r.cells, r.end = uint32(r.span.Length/cellSize), r.span.Address+cellSize
+	r.most = min(cellSize, l.hub.maxInline, l.hub.config.SlotSize) - wordSize
 }
 
 // hear takes in how many cells the peer has emptied, modulo 2⁸, and reports whether that can be.

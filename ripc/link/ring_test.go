@@ -305,3 +305,24 @@ func FuzzCells(f *testing.F) {
 		}
 	})
 }
+
+// A slot may be smaller than a cell: what fits into it just so, and has no room for a word behind it, is sent.
+func TestCellsOfSmallSlots(t *testing.T) {
+	w := polling(t)
+	config := Config{SlotSize: 2 * wire.HeadSize, FirstWindow: 2 * ringSize}
+	a, b := w.newProcess(config), w.newProcess(config)
+	there, _ := w.joinByRings(a, b)
+	const most = 2*wire.HeadSize - 4 - wire.HeadSize // one item, and its size
+	for n := range most + 1 {
+		check(t, there.Send(&newLetter(wire.Send, strings.Repeat("x", n)).Outgoing))
+		w.until("it has come", func() bool { return len(b.arrived) > 0 })
+		if got := b.arrived[0]; len(got.items[0]) != n {
+			t.Fatalf("%d bytes have come, of %d", len(got.items[0]), n)
+		}
+		b.arrived[0].slot.Release()
+		b.arrived = nil
+	}
+	if there.far.written < most/2 {
+		t.Errorf("%d cells were written to", there.far.written)
+	}
+}
