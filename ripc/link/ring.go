@@ -66,8 +66,8 @@ type ring struct {
 // lendRing gives the peer a ring, if it can have one. It is the peer's until the link ends.
 func (l *Link) lendRing() {
 	h := l.hub
-	if l.ring != nil || l.state != ready || l.pair.Room() < 2 || len(h.rings.links) == maxRings || !h.hasCells() {
-		return
+	if l.ring != nil || l.state != ready || l.pair.Room() < 2 || len(h.rings.links) == maxRings || !h.leaving.hasFree() || !h.hasCells() {
+		return // or the peer could not be told
 	}
 	window, err := l.unlent()
 	if err != nil {

@@ -326,3 +326,33 @@ func TestCellsOfSmallSlots(t *testing.T) {
 		t.Errorf("%d cells were written to", there.far.written)
 	}
 }
+
+// takeAll takes all slots that there can be, and returns what gives them back.
+func (s *slots) takeAll() (giveBack func()) {
+	var all []*Slot
+	for one := s.take(); one != nil; one = s.take() {
+		all = append(all, one)
+	}
+	return func() {
+		for _, one := range all {
+			s.give(one)
+		}
+	}
+}
+
+// A ring of which the peer cannot be told just now is lent later, and not for nothing.
+func TestARingThatCannotBeTold(t *testing.T) {
+	w := polling(t)
+	a, b := w.newProcess(Config{}), w.newProcess(Config{MaxSlots: 64})
+	b.on = func(got *arrival) { got.slot.Release() }
+	there, back := w.join(a, b)
+	giveBack := b.hub.leaving.takeAll()
+	check(t, there.Send(&newLetter(wire.Send, "no room for a ring").Outgoing))
+	w.until("it has come", func() bool { return len(b.arrived) == 1 })
+	if back.ring != nil || len(b.hub.rings.links) > 0 {
+		t.Error("a ring is lent, and nobody knows")
+	}
+	giveBack()
+	check(t, there.Send(&newLetter(wire.Send, "now").Outgoing))
+	w.until("it has a ring", func() bool { return there.far.cells > 0 })
+}

@@ -69,7 +69,7 @@ func (s *slots) extend() error {
 
 // take returns a free slot, or nil if there are no more.
 func (s *slots) take() *Slot {
-	if len(s.free) == 0 && !s.refill() {
+	if !s.hasFree() {
 		return nil
 	}
 	last := len(s.free) - 1
@@ -77,6 +77,9 @@ func (s *slots) take() *Slot {
 	s.free = s.free[:last]
 	return slot
 }
+
+// hasFree reports whether there is a free slot, and makes some if need be.
+func (s *slots) hasFree() bool { return len(s.free) > 0 || s.refill() }
 
 func (s *slots) refill() bool {
 	first := len(s.list)
