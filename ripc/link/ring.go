@@ -2,6 +2,7 @@ package link
 
 import (
 	"encoding/binary"
+	"fmt"
 	"math/bits"
 	"slices"
 
@@ -181,7 +182,8 @@ func (l *Link) emptyCell(in inscription) bool {
 		return false
 	}
 	s := l.hub.loose.take()
-	if s == nil {
+	if s == nil { // what was sent behind it must not come first
+		l.end(fmt.Errorf("no memory for a message that has come in a cell: %w", ErrFull))
 		return false
 	}
 	copy(s.room, r.memory.Bytes()[r.next-length:r.next])

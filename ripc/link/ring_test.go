@@ -356,3 +356,17 @@ func TestARingThatCannotBeTold(t *testing.T) {
 	check(t, there.Send(&newLetter(wire.Send, "now").Outgoing))
 	w.until("it has a ring", func() bool { return there.far.cells > 0 })
 }
+
+// What follows a cell that there is no memory for does not come before it: the link ends instead.
+func TestACellThatThereIsNoMemoryFor(t *testing.T) {
+	w := polling(t)
+	a, b := w.newProcess(Config{}), w.newProcess(Config{MaxSlots: 64, FirstWindow: 8})
+	there, _ := w.joinByRings(a, b)
+	b.hub.loose.takeAll()
+	check(t, there.Send(&newLetter(wire.Send, "short").Outgoing))
+	check(t, there.Send(&newLetter(wire.Send, strings.Repeat("long", 100)).Outgoing))
+	w.until("the link has ended", func() bool { return len(b.ended) == 1 || len(b.arrived) > 0 })
+	if len(b.arrived) > 0 || !errors.Is(b.ended[0], ErrFull) {
+		t.Errorf("%d messages have come; %v", len(b.arrived), b.ended)
+	}
+}
