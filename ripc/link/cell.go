@@ -105,9 +105,14 @@ func (l *Link) stageCell(slot *Slot, end int) error {
 	return nil
 }
 
-// writeCell is the same as a request, for devices that must be asked.
+// writeCell is the same as a request, for devices that must be asked. The last that there is room for is reported: else nobody would look
+// for room again.
 func (l *Link) writeCell(from verbs.Span, to verbs.RemoteSpan) error {
-	if err := l.pair.Write(l.tag(tagWritten), from, to, verbs.Inline|verbs.Quiet); err != nil {
+	flags := verbs.Inline | verbs.Quiet
+	if l.pair.Room() == 1 {
+		flags = verbs.Inline
+	}
+	if err := l.pair.Write(l.tag(tagWritten), from, to, flags); err != nil {
 		return err
 	}
 	if err := l.pair.Flush(); err != nil {

@@ -170,7 +170,7 @@ const (
 	tagReceived  = iota // a slot
 	tagSent             // a slot
 	tagConnected        // a queue pair
-	tagWritten          // a queue pair: a fill, or a probe. Only failure matters
+	tagWritten          // a queue pair: a fill, a cell, or a probe. Only failure matters, and that there is room again
 	tagPulled           // a queue pair: the oldest of its reads
 	tagRevoked          // a queue pair: the oldest of its revocations
 	tagWord             // a queue pair: a timer, to tell what the peer has not been told

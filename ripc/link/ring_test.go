@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc/wire"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -368,5 +369,32 @@ func TestACellThatThereIsNoMemoryFor(t *testing.T) {
 	w.until("the link has ended", func() bool { return len(b.ended) == 1 || len(b.arrived) > 0 })
 	if len(b.arrived) > 0 || !errors.Is(b.ended[0], ErrFull) {
 		t.Errorf("%d messages have come; %v", len(b.arrived), b.ended)
+	}
+}
+
+// Where each cell takes a request, the last that there is room for is reported: somebody has to look for room again.
+func TestAnswersThatWaitForRoom(t *testing.T) {
+	w := polling(t)
+	w.lanes = soft.TCP
+	a, b := w.newProcess(Config{}), w.newProcess(Config{SendDepth: 32, FirstWindow: 2 * ringSize})
+	there, back := w.joinByRings(a, b)
+	var calls []*letter
+	for range ringSize + 4 {
+		calls = append(calls, newLetter(wire.Call, "?"))
+		check(t, there.Send(&calls[len(calls)-1].Outgoing))
+	}
+	w.until("all have come", func() bool { return len(b.arrived) == len(calls) && back.flight.Empty() && there.flight.Empty() })
+	w.while(5 * wordDelay) // what the two have to say to each other is said
+	for back.pair.Room() > ringSize-1 {
+		check(t, back.pair.Write(back.tag(tagWritten), verbs.Span{}, verbs.RemoteSpan{}, verbs.Quiet))
+	}
+	for _, got := range b.arrived {
+		check(t, back.Send(&answerTo(got, "!").Outgoing))
+	}
+	_, err := b.loop.Turn() // before the peer has taken anything
+	check(t, err)
+	for i, call := range calls {
+		w.until(fmt.Sprintf("call %d is answered", i), func() bool { return call.answered == 1 })
+		call.slot.Release()
 	}
 }

@@ -247,9 +247,11 @@ func (o *Outgoing) sent(err error) {
 	o.deliver()
 }
 
-// stepWritten hears only of what has failed, and of probes.
+// stepWritten hears only of what has failed, and of what took the last room that there was.
 func (l *Link) stepWritten(c *verbs.Completion) {
 	if err := completionError(c); err != nil {
 		l.fail(err)
+		return
 	}
+	l.pump()
 }
