@@ -398,3 +398,35 @@ func TestAnswersThatWaitForRoom(t *testing.T) {
 		call.slot.Release()
 	}
 }
+
+// Who hears of a cell, its reader or its writer, may close everything.
+func TestWhoHearsOfACellMayCloseAll(t *testing.T) {
+	for name, prepare := range map[string]func(a, b *process, first *told){
+		"the reader": func(_, b *process, _ *told) { b.on = func(*arrival) { check(t, b.hub.Close()) } },
+		"the reader, its link": func(_, b *process, _ *told) {
+			b.on = func(got *arrival) { got.slot.Release(); got.link.Close() }
+		},
+		"the writer": func(a, _ *process, first *told) { first.onSent = func() { check(t, a.hub.Close()) } },
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := polling(t)
+			a, b := w.newProcess(Config{}), w.newProcess(Config{FirstWindow: 8})
+			there, _ := w.joinByRings(a, b)
+			first := newTold(wire.Call, "first")
+			prepare(a, b, first)
+			letters := []*letter{&first.letter, newLetter(wire.Call, "second"), newLetter(wire.Call, strings.Repeat("long", 100))}
+			check(t, there.Send(&first.Outgoing))
+			for _, l := range letters[1:] {
+				check(t, there.Send(&l.Outgoing))
+			}
+			w.until("all were told", func() bool {
+				return !slices.ContainsFunc(letters, func(l *letter) bool { return l.sent+l.answered == 0 }) && len(a.ended) == 1
+			})
+			for _, l := range letters {
+				if l.sent != 1 || l.answered > 1 || l.sentErr == nil && l.answered != 1 {
+					t.Errorf("told %d times %v, %d times %v", l.sent, l.sentErr, l.answered, l.answerErr)
+				}
+			}
+		})
+	}
+}
