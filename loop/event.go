@@ -78,7 +78,7 @@ func (s *Shared) follow(ctx context.Context, e *Event) (set bool) {
 		return s.unfollow(e)
 	}
 	if !set {
-		s.mu.Lock()
+		s.claim()
 		s.arrive(e)
 	}
 	return set
@@ -86,7 +86,7 @@ func (s *Shared) follow(ctx context.Context, e *Event) (set bool) {
 
 // unfollow ends following by the follower's own will. It may be too late for that.
 func (s *Shared) unfollow(e *Event) (set bool) {
-	s.mu.Lock()
+	s.claim()
 	if e.role == following {
 		s.followers.remove(e)
 		e.role = apart

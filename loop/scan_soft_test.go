@@ -2,6 +2,10 @@ package loop_test
 
 import (
 	"context"
+	"errors"
+	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -71,5 +75,149 @@ func TestSharedPollingLoopsScan(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Errorf("it has looked %d times: %v", l.looks, err)
 	}
+	check(shared.Close())
+}
+
+// finder finds something in every turn.
+type finder struct{ find func() }
+
+func (f *finder) Step(*verbs.Completion) {}
+
+func (f *finder) Scan() bool {
+	f.find()
+	return true
+}
+
+// share has a loop that polls, with a machine that always finds something, be shared.
+func share(h *host, find func()) *loop.Shared {
+	_, err := h.loop.Add(&finder{find})
+	check(err)
+	shared, err := loop.NewShared(h.loop)
+	check(err)
+	return shared
+}
+
+// askedContext says when somebody has asked for its channel: on a loop that never sleeps, only a follower does.
+type askedContext struct {
+	context.Context
+	cancel context.CancelFunc
+	once   sync.Once
+	asked  chan struct{}
+}
+
+func newAskedContext() *askedContext {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &askedContext{Context: ctx, cancel: cancel, asked: make(chan struct{})}
+}
+
+func (c *askedContext) Done() <-chan struct{} {
+	c.once.Do(func() { close(c.asked) })
+	return c.Context.Done()
+}
+
+// Who drives a loop that polls and is never out of work still lets a follower go whose context ends.
+func TestAFollowerLeavesALoopThatIsNeverIdle(t *testing.T) {
+	h := newPoller()
+	defer h.close()
+	var looks atomic.Int64
+	shared := share(h, func() { looks.Add(1) })
+	contexts := [2]*askedContext{newAskedContext(), newAskedContext()}
+	var events [2]loop.Event
+	ends := make(chan error, 2)
+	for i, ctx := range contexts {
+		defer ctx.cancel()
+		go func() { ends <- shared.Await(ctx, &events[i]) }()
+	}
+	follower := contexts[0]
+	select {
+	case <-contexts[0].asked:
+	case <-contexts[1].asked:
+		follower = contexts[1]
+	}
+	for begin := looks.Load(); looks.Load() < begin+10; { // the other one drives by now
+		runtime.Gosched()
+	}
+	follower.cancel()
+	var first error
+	select {
+	case first = <-ends:
+	case <-time.After(10 * time.Second):
+	}
+	if !errors.Is(first, context.Canceled) {
+		t.Errorf("the follower: %v", first)
+	}
+	check(shared.Do(func() {
+		events[0].Set()
+		events[1].Set()
+	}))
+	check(shared.Close())
+}
+
+// A scan that panics ends the loop for all who share it.
+func TestAPanicOfAScanEndsEveryWait(t *testing.T) {
+	h := newPoller()
+	defer h.close()
+	isBroken := false
+	shared := share(h, func() {
+		if isBroken {
+			panic("broken")
+		}
+	})
+	const waiters = 4
+	var events [waiters]loop.Event
+	ends := make(chan any, waiters)
+	for i := range events {
+		go func() {
+			defer func() {
+				if r := recover(); r != nil {
+					ends <- r
+				}
+			}()
+			ends <- shared.Await(context.Background(), &events[i])
+		}()
+	}
+	check(shared.Do(func() { isBroken = true }))
+	for range waiters {
+		if end := <-ends; end == nil {
+			t.Error("a wait has ended well")
+		}
+	}
+	if err := shared.Do(func() {}); err == nil {
+		t.Error("the loop goes on")
+	}
+	if shared.Close() == nil {
+		t.Error("close knows of nothing")
+	}
+}
+
+// Many who wait for what a scan finds get it, whether others give up meanwhile or not.
+func TestManyShareALoopThatPolls(t *testing.T) {
+	h := newPoller()
+	defer h.close()
+	var wanted []*loop.Event
+	shared := share(h, func() {
+		if len(wanted) > 0 {
+			wanted[0].Set()
+			wanted = wanted[1:]
+		}
+	})
+	var all sync.WaitGroup
+	for i := range 6 {
+		all.Go(func() {
+			for round := range 100 {
+				var event loop.Event
+				ctx, cancel := context.WithCancel(context.Background())
+				check(shared.Do(func() { wanted = append(wanted, &event) }))
+				if (i+round)%4 == 0 {
+					go cancel()
+				}
+				if err := shared.Await(ctx, &event); err != nil && !errors.Is(err, context.Canceled) {
+					t.Errorf("await: %v", err)
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
 	check(shared.Close())
 }

@@ -183,6 +183,13 @@ func (s *Shared) lock(what string) error {
 	return nil
 }
 
+// claim takes mu, and has the driver see that somebody wants it: one who always finds something to do does not let go of it otherwise.
+func (s *Shared) claim() {
+	s.wanting.Add(1)
+	s.mu.Lock()
+	s.wanting.Add(-1)
+}
+
 func (s *Shared) tryLock(times int) bool {
 	for range times {
 		if s.mu.TryLock() {
