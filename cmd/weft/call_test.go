@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,9 +104,10 @@ func callMute(ctx context.Context, w waits, args ...string) (status int, errs st
 	var stdout, stderr bytes.Buffer
 	root := newRoot(&stdout, &stderr)
 	root.SetIn(w.in)
-	root.SetArgs(append(append([]string{"call", "mute"}, w.args...), args...))
+	args = slices.Concat([]string{"call", "mute"}, w.args, args)
+	root.SetArgs(args)
 	cmd, err := root.ExecuteContextC(ctx)
-	status = statusOf(ctx, err, isForPrograms(cmd), &stderr)
+	status = statusOf(ctx, err, isForPrograms(cmd, args), &stderr)
 	return status, stderr.String()
 }
 

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/weft-fabric/weft/internal/printable"
 )
@@ -71,10 +73,18 @@ func complaint(said string) string {
 	return said[:before] + f.Error
 }
 
-// isForPrograms reports whether a command was told to print JSON.
-func isForPrograms(cmd *cobra.Command) bool {
-	said, err := cmd.Flags().GetBool("json")
-	return said && err == nil
+// isForPrograms reports whether a command was told to print JSON, also behind a flag that it does not know or cannot read: cobra goes no
+// further than that.
+func isForPrograms(cmd *cobra.Command, args []string) (said bool) {
+	flags := cmd.Flags()
+	flags.ParseErrorsAllowlist.UnknownFlags = true
+	_ = flags.ParseAll(args, func(f *pflag.Flag, value string) error { // what is wrong was told before
+		if f.Name == "json" {
+			said, _ = strconv.ParseBool(value) // what is neither is no yes
+		}
+		return nil
+	})
+	return said
 }
 
 // shown is an error fit for a terminal: names of files and what peers said may hold anything.

@@ -40,6 +40,8 @@ func TestProgramsAreToldOfErrorsInJSON(t *testing.T) {
 		"serve-echo taken" + at:                       {"is taken", "taken", 1},
 		"services --plain --keys x" + at:              {"--plain", "usage", 2},
 		"services --json --nonsense":                  {"--nonsense", "usage", 2},
+		"services --nonsense --json":                  {"--nonsense", "usage", 2},
+		"call nobody --timeout soon" + at:             {"soon", "usage", 2},
 		"version --json now":                          {"now", "usage", 2},
 		"keys show --json " + directory + "/none.pem": {"none.pem", "failed", 1},
 	} {
@@ -72,7 +74,7 @@ func TestAComplaintIsWhatACommandHasSaid(t *testing.T) {
 
 // Others are told in plain words, also if something of the command line only looks as if they had said --json.
 func TestPeopleAreToldOfErrorsInWords(t *testing.T) {
-	for _, flags := range [][]string{{"--json=false"}, {"--data", "--json"}, nil} {
+	for _, flags := range [][]string{{"--json=false"}, {"--json", "--json=false"}, {"--data", "--json"}, nil} {
 		_, _, errs := weft(append([]string{"call", "nobody", "--directory", t.TempDir()}, flags...)...)
 		if !strings.HasPrefix(errs, "weft: no such service") {
 			t.Errorf("%q: %q", flags, errs)

@@ -36,7 +36,7 @@ func run(ctx context.Context, args []string, out, errs io.Writer) int {
 	var unread error // cobra does not ask whether help could be written
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { unread = writeHelp(cmd) })
 	cmd, err := root.ExecuteContextC(ctx)
-	return statusOf(ctx, errors.Join(err, unread), isForPrograms(cmd), errs)
+	return statusOf(ctx, errors.Join(err, unread), isForPrograms(cmd, args), errs)
 }
 
 // writeHelp writes what a command is for, and how it is used.
