@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -40,7 +41,7 @@ func (p *place) flags(f *pflag.FlagSet) {
 	p.given = f
 	f.StringVar(&p.directory, "directory", "", "`DIR` in which the services of this host meet (one of this user's)")
 	f.StringVar(&p.lan, "lan", "", "find services on the network of `INTERFACE`; without --keys everybody there is trusted")
-	f.StringVar(&p.lanKey, "lan-key", "", "`FILE` with a secret that all on that network have")
+	f.StringVar(&p.lanKey, "lan-key", "", "`FILE` with a secret that all on that network have; who has another one, or none, is not heard")
 	f.StringSliceVar(&p.etcd, "etcd", nil, "find services in etcd: `SERVERS`, as host:port or https://host:port")
 	f.StringSliceVar(&p.etcdKeys, "etcd-keys", nil, "PEM `FILES`: the authority of the etcd servers, and our certificate and key if they want one")
 	f.StringVar(&p.listen, "listen", "", "`ADDRESS` of this host, as 10.0.0.1:0, where others reach this process; 0.0.0.0:0 is all, of which others hear that of the default route (--lan: there; else this host alone; who only calls needs none)")
@@ -88,7 +89,14 @@ func (p *place) check() error {
 }
 
 func (p *place) checkListen() error {
-	if _, _, err := net.SplitHostPort(p.listen); p.listen != "" && err != nil {
+	if p.listen == "" {
+		return nil
+	}
+	_, port, err := net.SplitHostPort(p.listen)
+	if err == nil {
+		_, err = strconv.ParseUint(port, 10, 16)
+	}
+	if err != nil {
 		return fmt.Errorf("--listen %q is not an address: write host:port; port 0 is any that is free", p.listen)
 	}
 	return nil

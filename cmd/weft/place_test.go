@@ -51,7 +51,7 @@ func TestServicesWithKeys(t *testing.T) {
 	}{
 		{[]string{"--keys", pem("client")}, 0, "hello"},
 		{[]string{"--keys", filepath.Join(dir, "others", "stranger.pem")}, 1, "--keys of one authority"},
-		{[]string{"--keys", pem("nobody")}, 1, "nobody.pem"},
+		{[]string{"--keys", pem("nobody")}, 1, "weft: --keys: stat " + pem("nobody")},
 		{[]string{"--plain"}, 1, "give --keys too"},
 		{nil, 1, "give --keys too"},
 	} {
@@ -197,6 +197,7 @@ func TestFlagsOfAPlace(t *testing.T) {
 		"--keys x --plain":                 "leave one",
 		"--listen 127.0.0.1:0":             "--keys, or --plain",
 		"--listen nowhere --plain":         "\"nowhere\" is not an address",
+		"--listen :99999 --plain":          "\":99999\" is not an address",
 		"--lan no-such-network":            "there is no such network interface",
 		"--etcd no-port":                   "weft: --etcd: \"no-port\" is not a server: write host:port, or https://host:port\n",
 	} {

@@ -60,7 +60,11 @@ func (p *place) keyring() (*keys.Keyring, error) {
 	if len(p.keys) == 0 {
 		return nil, nil
 	}
-	return keys.Open(keys.Config{Files: p.keys})
+	ring, err := keys.Open(keys.Config{Files: p.keys})
+	if err != nil {
+		return nil, fmt.Errorf("--keys: %s", strings.TrimPrefix(err.Error(), "open keys: "))
+	}
+	return ring, nil
 }
 
 // inFlags is what the library says of its configuration, and what the command line has for it.
