@@ -59,7 +59,8 @@ A second Ctrl-C or SIGTERM ends at once.
 With --json an error is one JSON object on the last line of standard error, with
 its text and its kind: {"error": "...", "kind": "usage"}. Kinds are usage,
 interrupted and failed; those of services are no_service, service_failed,
-timeout and taken, too.`,
+unreachable, lost (nobody knows whether the call was delivered), timeout and
+taken, too.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,

@@ -93,5 +93,19 @@ func noService(name string, err error) error {
 	if errors.Is(err, find.ErrNotFound) {
 		return kindError{fmt.Errorf("no such service: %q; 'weft services' with the same flags lists those that are there", name), "no_service"}
 	}
-	return unlinked{err}
+	return kindError{unlinked{err}, kindOf(err)}
+}
+
+// kindOf is what programs are told of a call that has brought no answer: whether they may call again depends on it.
+func kindOf(err error) string {
+	var known kindError
+	switch {
+	case errors.As(err, &known):
+		return known.kind
+	case errors.Is(err, ripc.ErrLost):
+		return "lost"
+	case errors.Is(err, ripc.ErrUnreachable):
+		return "unreachable"
+	}
+	return "failed"
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/weft-fabric/weft/ripc"
+	"github.com/weft-fabric/weft/ripc/find"
 )
 
 // startEcho starts services in a process of their own, and returns when they are ready.
@@ -114,6 +115,22 @@ func TestAServiceThatFailsIsNamed(t *testing.T) {
 	err := noService("kv/3", fmt.Errorf("call: %w", &ripc.FailedError{Service: ripc.Name("kv/3"), Text: "no such key"}))
 	if got, want := err.Error(), `service "kv/3" failed: no such key`; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// A program that has got no answer hears whether it was its fault, and whether to call again could do the work twice.
+func TestProgramsHearWhyThereIsNoAnswer(t *testing.T) {
+	for want, why := range map[string]error{
+		"no_service":     find.ErrNotFound,
+		"service_failed": &ripc.FailedError{Text: "no such key"},
+		"unreachable":    ripc.ErrUnreachable,
+		"lost":           ripc.ErrLost,
+		"timeout":        kindError{ripc.ErrUnreachable, "timeout"},
+		"failed":         ripc.ErrRefused,
+	} {
+		if got := failureOf(t.Context(), noService("kv", fmt.Errorf("call: %w", why))); got.Kind != want {
+			t.Errorf("%v is of the kind %q, want %q", why, got.Kind, want)
+		}
 	}
 }
 
