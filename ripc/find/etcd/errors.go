@@ -49,8 +49,8 @@ func (d *Directory) explain(ctx context.Context, err error, doing string, args .
 		return fmt.Errorf("%s: %w", doing, err)
 	case unreachable(err):
 		why := whyLate(ctx, err)
-		return fmt.Errorf("%s: no answer from the directory at %s: %w%s; is etcd running there, and has it a majority?",
-			doing, where, why, d.reason(why))
+		reason := d.reason(why)
+		return fmt.Errorf("%s: no answer from the directory at %s: %w%s; %s", doing, where, why, reason, advice(reason))
 	}
 	return fmt.Errorf("%s: the directory at %s: %w", doing, where, err)
 }
@@ -84,6 +84,14 @@ func (d *Directory) reason(err error) string {
 		return ""
 	}
 	return " (" + printable.Clean(text, maxReason) + ")"
+}
+
+// advice is what to look at, after what was overheard: a server that takes no TLS, or no other, runs well.
+func advice(reason string) string {
+	if strings.Contains(reason, "handshake failed") || strings.Contains(reason, "error reading server preface") {
+		return "do both ends speak TLS, and does each know the other's authority?"
+	}
+	return "is etcd running there, and has it a majority?"
 }
 
 // overhear notes why a call got no answer. The client waits for a connection until the context ends, and then tells

@@ -60,6 +60,19 @@ func TestADirectoryWithCertificatesTakesNobodyWithout(t *testing.T) {
 	}
 }
 
+// Who speaks TLS to a server that does not is not told to see whether that runs.
+func TestADirectoryWithoutCertificatesIsNotTakenForOneThatIsDown(t *testing.T) {
+	t.Parallel()
+	_, address := split(serve(t, embedded.Config{}).Endpoint())
+	d, err := Open(t.Context(), Config{Endpoints: []string{"https://" + address}, Timeout: time.Second})
+	if err == nil {
+		d.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "do both ends speak TLS") || strings.Contains(err.Error(), "running") {
+		t.Error(err)
+	}
+}
+
 func TestADirectoryWithAPasswordTakesNobodyWithout(t *testing.T) {
 	if testing.Short() {
 		t.Skip("waits for a lease to run out or to be renewed")
