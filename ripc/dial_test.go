@@ -59,11 +59,29 @@ func TestDevicesThatCannotMeet(t *testing.T) {
 	if _, err := a.Call(patient(t), Name("echo"), nil); !errors.Is(err, ErrUnreachable) || !strings.Contains(err.Error(), "no lane leads there") {
 		t.Error(err)
 	}
+	wasTriedOnce(t, b, &log)
+}
+
+// wasTriedOnce fails the test if a node, of which this is the log, was dialled in vain more than once.
+func wasTriedOnce(t *testing.T, n *Node, log *lockedText) {
+	t.Helper()
 	const refused = "a process was not linked"
-	until(t, b, "the other is told", func() bool { return strings.Contains(log.String(), refused) })
+	until(t, n, "the other is told", func() bool { return strings.Contains(log.String(), refused) })
 	if text := log.String(); strings.Count(text, refused) != 1 {
 		t.Errorf("it was tried again: %s", text)
 	}
+}
+
+// Nor is one of another host, if nothing was configured by which it could be known.
+func TestWhoCannotBeKnownIsNotTriedAgain(t *testing.T) {
+	var log lockedText
+	d := newDirectory()
+	a, b := newNode(t, d, Config{}), newNode(t, d, Config{Listen: []string{"127.0.0.1:0"}, Plain: true, Log: log.logger()})
+	echo(t, b, "echo")
+	if _, err := a.Call(patient(t), Name("echo"), nil); !errors.Is(err, ErrUnreachable) || !errors.Is(err, ErrForbidden) {
+		t.Error(err)
+	}
+	wasTriedOnce(t, b, &log)
 }
 
 // Who listens at all addresses of its host is known by one that others can dial.

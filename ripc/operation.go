@@ -288,11 +288,11 @@ func (o *operation) forbidden(p *peer) {
 	o.finish(fmt.Errorf("%w: it was found at a process of %q, whose certificate does not list it", ErrForbidden, p.owner))
 }
 
-// unreached hears that the process could not be reached. If that is because nothing leads from one device to the other, as they are, it
-// is not tried again.
+// unreached hears that the process could not be reached. If that is because nothing leads from one device to the other, as they are, or
+// because this process was not told how to know others, it is not tried again.
 func (o *operation) unreached(err error) {
 	err = fmt.Errorf("%w: %w", ErrUnreachable, err)
-	if errors.Is(err, verbs.ErrArgument) {
+	if errors.Is(err, verbs.ErrArgument) || errors.Is(err, errUnknown) {
 		o.finish(err)
 		return
 	}

@@ -55,6 +55,9 @@ func (c *Config) own() rights {
 	return rightsOf(c.Keys.Identity())
 }
 
+// errUnknown: nothing was configured by which a process of another host could be known.
+var errUnknown = fmt.Errorf("%w: nobody knows who is at the other end: use a Unix socket, Config.Keys or Config.Plain", ErrForbidden)
+
 // identify finds who is at the other end of a session, by what it cannot choose: its certificate, or what the kernel knows.
 func (c *Config) identify(s *connect.Session) (rights, error) {
 	if c.Keys != nil {
@@ -70,7 +73,7 @@ func (c *Config) identify(s *connect.Session) (rights, error) {
 	case c.Plain:
 		return rights{}, nil
 	case !known:
-		return rights{}, fmt.Errorf("%w: nobody knows who is at the other end: use a Unix socket, Config.Keys or Config.Plain", ErrForbidden)
+		return rights{}, errUnknown
 	case int(who.User) != user:
 		return rights{}, fmt.Errorf("%w: process %d is one of user %d, this is one of user %d: use Config.Keys", ErrForbidden, who.Process, who.User, user)
 	}
