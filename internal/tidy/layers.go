@@ -119,7 +119,7 @@ var layers = []layer{
 	},
 	{
 		packages: words("ripc/here"),
-		may:      words("keys provider/soft ripc ripc/find ripc/find/host verbs"),
+		may:      words("keys loop provider/soft ripc ripc/find ripc/find/host verbs"),
 		reason:   "it chooses a provider and a resolver, so that a program need not",
 	},
 	{

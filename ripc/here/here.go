@@ -17,6 +17,7 @@ import (
 	"net"
 
 	"github.com/weft-fabric/weft/keys"
+	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/ripc"
 	"github.com/weft-fabric/weft/ripc/find"
@@ -31,6 +32,7 @@ type Config struct {
 	Listen    string        // address and port that processes of other hosts dial: see package ripc, "Between hosts"; empty: only this host's do
 	Keys      *keys.Keyring // who this process is, and whom it talks to
 	Plain     bool          // talk to anybody, who reaches Listen or is called, without Keys
+	Waiting   loop.Waiting  // how to wait when there is nothing to do: loop.Polling() takes a core, and is for those who have some to spare; zero: spin, then sleep
 	Window    int           // messages of one process that a service gets before it releases some, about: see package ripc; 0: 64
 	Log       *slog.Logger  // nil: only what nobody should miss is logged, a handler's panic for one, not its errors, by slog.Default()
 }
@@ -66,7 +68,8 @@ func (n *Node) open(c *Config) error {
 	if n.device, err = verbs.Open(nic); err != nil {
 		return err
 	}
-	config := ripc.Config{Device: n.device, Resolver: n.resolver, Keys: c.Keys, Plain: c.Plain, Window: c.Window, Log: c.Log}
+	config := ripc.Config{Device: n.device, Resolver: n.resolver, Keys: c.Keys, Plain: c.Plain, Waiting: c.Waiting,
+		Window: c.Window, Log: c.Log}
 	if c.Listen != "" {
 		config.Listen = []string{c.Listen}
 	}
