@@ -15,8 +15,8 @@ import (
 	"github.com/weft-fabric/weft/ripc/wire"
 )
 
-// Message is a message that was received, or an answer. It lies where the NIC has put it, until Release: so many messages as are
-// held can not be sent. One goroutine at a time uses it.
+// Message is a message that was received, or an answer. It holds a receive of the node until Release: a service that holds many is sent no
+// more, see "What a slow service holds up". One goroutine at a time uses it.
 type Message struct {
 	node       *Node
 	service    *Service  // that it was received by; nil: the node itself

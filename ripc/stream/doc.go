@@ -27,9 +27,9 @@
 // is sent to it.
 //
 // All connections between two processes go over one link, together with messages to services. A connection that is not read holds up
-// neither the others nor those: its peer may send ahead by a window of bytes, and what has come waits in memory of its own. But a service
-// that leaves its messages unreleased holds up connections: see package ripc. Write returns when the bytes are the program's again, Close when
-// everything is with the other process, or after a second.
+// neither the others nor those: its peer may send ahead by a window of bytes, and what has come waits in memory of its own. Nor does a
+// slow service hold up connections, until so many are slow that receives come to an end: see package ripc. Write returns when the bytes are the
+// program's again, Close when everything is with the other process, or after a second.
 //
 // # What is copied
 //
