@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/weft-fabric/weft/connect"
@@ -79,9 +80,9 @@ func (n *Node) runDial(at []string, node ID, p *peer) (err error) {
 	return fmt.Errorf("no link to %s: %w", process(node), err)
 }
 
-// hidden says what to do about a process that was not told where to listen, if it may be one of another host.
+// hidden says what to do about a process that was not told where to listen, if it may be one of another host: nobody of this one is there.
 func hidden(address string, err error) error {
-	if !strings.HasPrefix(address, ownSocket) {
+	if !strings.HasPrefix(address, ownSocket) || !errors.Is(err, syscall.ECONNREFUSED) {
 		return err
 	}
 	return fmt.Errorf("%w: if it is on another host, it has to listen there: set its Config.Listen", err)

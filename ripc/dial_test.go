@@ -101,4 +101,8 @@ func TestAServiceThatIsHidden(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "set its Config.Listen") {
 		t.Error(err)
 	}
+	guarded := newNode(t, nil, Config{Keys: cluster(t)("guarded")})
+	if err := n.runDial(guarded.Addresses(), ID{}, nil); err == nil || strings.Contains(err.Error(), "Config.Listen") {
+		t.Errorf("one of this host, that wants to know who comes: %v", err)
+	}
 }
