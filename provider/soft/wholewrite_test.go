@@ -2,6 +2,7 @@ package soft
 
 import (
 	"bytes"
+	"sync"
 	"testing"
 
 	"github.com/weft-fabric/weft/verbs/driver"
@@ -100,5 +101,58 @@ func TestWriteNowWaitsForNobody(t *testing.T) {
 	post(t, l.qa, driver.Request{Tag: 9, Op: driver.OpSend, Span: span(l.mema, 0, 8)}) // there is no receive
 	if l.qa.WriteNow(make([]byte, 8), lent) {
 		t.Error("it has overtaken a Send")
+	}
+}
+
+// TestWriteNowToPagesThatMove: while pages are being moved nothing is written, nor to where they were; then to where they are.
+func TestWriteNowToPagesThatMove(t *testing.T) {
+	l, lent := aimed(t, SharedMemory)
+	l.m.region.beginMoving()
+	isDoneAmid := l.qa.WriteNow([]byte("amid"), lent)
+	l.m.region.endMoving()
+	if isDoneAmid || l.qa.WriteNow([]byte("after"), lent) {
+		t.Error("it was written to pages that are gone")
+	}
+	l.use(l.qa, driver.OpWrite, lent, driver.OK)
+	if !l.qa.WriteNow([]byte("now"), lent) || !bytes.HasPrefix(l.m.Region().Bytes[4096:], []byte("now")) {
+		t.Error("it was not written, or elsewhere")
+	}
+}
+
+// TestNothingLandsNowAfterRevocation: who revokes finds nothing changed afterwards, also by writes that need no request.
+func TestNothingLandsNowAfterRevocation(t *testing.T) {
+	for _, lanes := range []Lanes{InProcess, SharedMemory} {
+		t.Run(lanes.String(), func(t *testing.T) {
+			for range 20 {
+				l, lent := aimed(t, lanes)
+				dst := l.m.Region().Bytes[4096:][:64]
+				var writer sync.WaitGroup
+				begun := make(chan struct{})
+				writer.Go(func() {
+					src := make([]byte, 64)
+					for round := 1; ; round++ {
+						for i := range src {
+							src[i] = byte(round)
+						}
+						if !l.qa.WriteNow(src, lent) {
+							return
+						}
+						if round == 100 {
+							close(begun)
+						}
+					}
+				})
+				<-begun
+				post(t, l.qb, revoke(2, l.w))
+				l.b.expect(2, driver.OpRevoke, driver.OK)
+				snapshot := bytes.Clone(dst)
+				writer.Wait()
+				if !bytes.Equal(dst, snapshot) {
+					t.Fatal("something landed after Revoke had ended")
+				}
+				l.b.close()
+				l.a.close()
+			}
+		})
 	}
 }
