@@ -310,19 +310,26 @@ func TestAPeerThatStopsWithoutReason(t *testing.T) {
 				p := w.newProcess(Config{})
 				i, l := w.intrude(p)
 				w.sendMany(l, bob, 2)
-				for _, head := range heads {
-					if len(p.ended) > 0 {
-						w.t.Fatalf("too early: %v", p.ended)
-					}
-					i.say((&wire.Message{Head: head}).Append(nil))
-					w.while(time.Millisecond)
-				}
-				w.until("the link has ended", func() bool { return len(p.ended) == 1 })
-				if !errors.Is(p.ended[0], ErrPeer) {
-					w.t.Errorf("%v", p.ended[0])
-				}
+				i.sayUntilEnded(p, heads)
 			})
 		})
+	}
+}
+
+// sayUntilEnded says one thing after the other, of which the last one costs the link with p.
+func (i *intruder) sayUntilEnded(p *process, heads []wire.Head) {
+	w := i.world
+	w.t.Helper()
+	for n, head := range heads {
+		if len(p.ended) > 0 {
+			w.t.Fatalf("too early, after %d: %v", n, p.ended)
+		}
+		i.say((&wire.Message{Head: head}).Append(nil))
+		w.while(time.Millisecond)
+	}
+	w.until("the link has ended", func() bool { return len(p.ended) == 1 })
+	if !errors.Is(p.ended[0], ErrPeer) {
+		w.t.Errorf("%v", p.ended[0])
 	}
 }
 
@@ -333,18 +340,11 @@ func TestAPeerStopsOnlySoMany(t *testing.T) {
 		i, l := w.intrude(p)
 		l.credit = 2 * maxStops
 		w.sendMany(l, bob, maxStops+1)
+		var stops []wire.Head
 		for n := range maxStops + 1 {
-			if len(p.ended) > 0 {
-				w.t.Fatalf("%d are too many: %v", n, p.ended)
-			}
-			head := wire.Head{Type: wire.Stop, To: wire.NameID(fmt.Sprint(n)), Credit: l.credit}
-			i.say((&wire.Message{Head: head}).Append(nil))
-			w.while(time.Millisecond)
+			stops = append(stops, wire.Head{Type: wire.Stop, To: wire.NameID(fmt.Sprint(n)), Credit: l.credit})
 		}
-		w.until("the link has ended", func() bool { return len(p.ended) == 1 })
-		if !errors.Is(p.ended[0], ErrPeer) {
-			w.t.Errorf("%v", p.ended[0])
-		}
+		i.sayUntilEnded(p, stops)
 	})
 }
 
