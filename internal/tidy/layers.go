@@ -128,15 +128,53 @@ var layers = []layer{
 		reason:   "it joins the machine of links with goroutines, names and the world",
 	},
 	{
-		packages: words("push kv"),
+		packages: words("push/hosts"),
+		never:    outside,
+		reason:   "a pure leaf can be understood, exhausted and fuzzed alone",
+	},
+	{
+		packages: words("push/manifest"),
+		may:      words("internal/... github.com/zeebo/blake3 lukechampine.com/blake3"),
+		never:    words("sync/... os/... net/... syscall math/rand/..."),
+		reason:   "what is believed of a push must be judged by as little code as possible",
+	},
+	{
+		packages: words("push/control"),
+		may:      words("internal/... push/manifest rdmc/schedule"),
+		never:    outside,
+		reason:   "what is said can be checked and fuzzed alone",
+	},
+	{
+		packages: words("push/source push/target"),
+		may:      words("internal/... push/manifest golang.org/x/sys/... github.com/zeebo/blake3 lukechampine.com/blake3"),
+		reason:   "files know nothing of networks",
+	},
+	{
+		packages: words("push/member"),
+		may:      words(below, "rdmc rdmc/schedule push/manifest push/control"),
+		reason:   "it joins a multicast group with whoever has the blocks, and knows no file",
+	},
+	{
+		packages: words("push/way"),
+		may:      words("keys loop provider/soft ripc ripc/find ripc/find/static verbs internal/... push/manifest push/control"),
+		reason:   "it opens what a process needs to take part in pushes, so that others need not know providers",
+	},
+	{
+		packages: words("push"),
+		may: words(below, "keys ripc ripc/find ripc/find/static rdmc rdmc/schedule rdmc/tune push/...",
+			"golang.org/x/sys/... github.com/zeebo/blake3 lukechampine.com/blake3"),
+		reason: "services join protocols, and leave the choice of a provider to the command",
+	},
+	{
+		packages: words("kv"),
 		may: words(below, "endpoint connect/... connect quorum rdmc rdmc/muster rdmc/schedule ripc mu bcast swarm",
 			"github.com/zeebo/blake3 github.com/klauspost/compress/..."),
 		reason: "services join protocols, and leave the choice of a provider to the command",
 	},
 	{
 		packages: words("agent"),
-		may: words(below, "endpoint connect/... connect rdmc rdmc/muster rdmc/schedule ripc push kv",
-			"github.com/prometheus/client_golang/... github.com/hashicorp/memberlist"),
+		may: words(below, "keys endpoint connect/... connect rdmc rdmc/muster rdmc/schedule ripc ripc/metrics push/... kv",
+			"golang.org/x/sys/... github.com/prometheus/client_golang/... github.com/hashicorp/memberlist"),
 		reason: "the daemon joins services, and leaves the choice of a provider to the command",
 	},
 	{
@@ -154,7 +192,7 @@ var layers = []layer{
 // forTests is what test files may import beside what their package may: tests stand on top of everything but the
 // programs. What is closed to a package of the standard library is open to its tests.
 var forTests = words("verbs/... clock internal/... loop provider/... simtest/... connect connect/... ripc/find/...",
-	"quorum rdmc/... breakdown",
+	"quorum rdmc/... breakdown keys push/... ripc ripc/...",
 	"go.uber.org/goleak pgregory.net/rapid github.com/anishathalye/porcupine github.com/rogpeppe/go-internal/...",
 	"github.com/redis/go-redis/... github.com/redis/rueidis golang.org/x/net/nettest golang.org/x/sys/...",
 	"google.golang.org/grpc/... google.golang.org/protobuf/...")

@@ -6,7 +6,7 @@ import (
 )
 
 // mayStart is where goroutines may live. Each of them has an owner there that waits for it.
-var mayStart = words("loop connect/... rdmc/muster provider/soft/... provider/ibv/... agent ripc ripc/find/... ripc/stream resp web",
+var mayStart = words("loop connect/... rdmc/muster provider/soft/... provider/ibv/... internal/oneport push push/member push/source push/target push/way agent ripc ripc/find/... ripc/stream resp web",
 	"cmd/... examples/... bench/... rig/... simtest/... verbs/verbstest/...")
 
 // checkGoroutines reports goroutines where none may live: go statements, and the calls that hide one.
