@@ -99,3 +99,21 @@ func (c *Cursor) Count(what string, limit, size int) int {
 	}
 	return n
 }
+
+// Uvarint reads a number of one to ten bytes, seven bits in each, the lowest first. It refuses numbers that have a shorter form.
+func (c *Cursor) Uvarint(what string) uint64 {
+	value, n := binary.Uvarint(c.rest)
+	switch {
+	case n == 0:
+		c.Fail("%s is cut off", what)
+		return 0
+	case n < 0 || n > 1 && c.rest[n-1] == 0:
+		c.Fail("%s is not a number in its shortest form", what)
+		return 0
+	}
+	c.rest = c.rest[n:]
+	return value
+}
+
+// Left is how many bytes have not been read.
+func (c *Cursor) Left() int { return len(c.rest) }
