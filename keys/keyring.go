@@ -29,6 +29,7 @@ type Keyring struct {
 	holding *holding
 	infos   []fs.FileInfo // of the files, before what is held was read
 	failure string        // why they could not be read last; so that it is told once
+	invalid string        // why the certificate is not valid; the same
 }
 
 // holding is what is in use of one state of the files. It is never changed.

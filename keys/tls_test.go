@@ -1,10 +1,13 @@
 package keys
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
+	"log/slog"
 	"net"
+	"strings"
 	"testing"
 	"time"
 )
@@ -149,10 +152,19 @@ func TestAnEndThatHasExpiredSaysSo(t *testing.T) {
 	a := newAuthority(t, "c")
 	us, late := ring(t, issue(t, a, member("us"))), ring(t, issue(t, a, member("late")))
 	late.now = at(time.Now().Add(DefaultValid + time.Hour))
-	m := meet(t, late.TLS(), us.TLS())
-	mustContain(t, m.serverFailed, "the certificate of late ended", "weft keys renew")
-	if !errors.Is(m.serverFailed, ErrExpired) || m.clientFailed == nil {
-		t.Error(m.serverFailed, m.clientFailed)
+	us.now = late.now
+	var log bytes.Buffer
+	late.config.Log = slog.New(slog.NewTextHandler(&log, nil))
+	var m meeting
+	for range 2 {
+		m = meet(t, late.TLS(), us.TLS())
+		mustContain(t, m.clientFailed, "the certificate of late ended", "weft keys renew")
+		if !errors.Is(m.clientFailed, ErrExpired) || m.serverFailed == nil {
+			t.Error(m.serverFailed, m.clientFailed)
+		}
+	}
+	if said := strings.Count(log.String(), "the certificate of late ended"); said != 1 {
+		t.Errorf("the server says %d times what is wrong: %s", said, log.String())
 	}
 	peer := issue(t, a, Request{Name: "peer", Role: "member", Valid: 2 * DefaultValid})
 	m = meet(t, exactly(peer), late.TLS()) // with another, because late would find that us has ended, too
