@@ -68,9 +68,18 @@ func (t target) loopbackOnly(ctx context.Context) (target, error) {
 		}
 	}
 	if len(found) == 0 || !found[0].IP.IsLoopback() {
-		return target{}, fmt.Errorf("other hosts can reach it and there is no TLS: set Options.TLS, or Options.Plain to allow it, or listen on 127.0.0.1: %w",
-			ErrArgument)
+		return target{}, errExposed
 	}
 	t.address = net.JoinHostPort(found[0].String(), port)
 	return t, nil
+}
+
+// errExposed: nobody would know who dials from another host.
+var errExposed = fmt.Errorf("other hosts can reach it and there is no TLS: set Options.TLS, or Options.Plain to allow it, or listen on 127.0.0.1: %w",
+	ErrArgument)
+
+// isLocal reports whether only processes of this host reach a listener.
+func isLocal(at net.Addr) bool {
+	tcp, ok := at.(*net.TCPAddr)
+	return at.Network() == "unix" || ok && tcp.IP.IsLoopback()
 }

@@ -43,7 +43,20 @@ func dial(ctx context.Context, address string, options Options) (*Session, error
 	if err != nil {
 		return nil, err
 	}
+	if err := say(ctx, conn, checked.Preface); err != nil {
+		return nil, errors.Join(err, ignoreClosed(conn.Close()))
+	}
 	return open(ctx, conn, checked, dialling)
+}
+
+// say writes what comes before everything else.
+func say(ctx context.Context, conn net.Conn, preface []byte) error {
+	if len(preface) == 0 {
+		return nil
+	}
+	defer wire{conn}.guard(ctx)()
+	_, err := conn.Write(preface)
+	return explain(ctx, err)
 }
 
 // expect has TLS expect the host that is dialled, unless the configuration says whom to expect.

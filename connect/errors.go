@@ -2,11 +2,13 @@ package connect
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 )
 
@@ -30,6 +32,8 @@ var (
 	ErrGaveUp = errors.New("the peer gave up")
 	// ErrClosed: this side closed the session or the listener.
 	ErrClosed = errors.New("closed")
+	// ErrRejected: the peer does not accept the certificate of this end. Only it knows why; it may have logged that.
+	ErrRejected = errors.New("the peer does not accept our certificate")
 	// ErrBusy: another goroutine is swapping on the session.
 	ErrBusy = errors.New("another swap is under way")
 )
@@ -51,6 +55,19 @@ func explain(ctx context.Context, err error) error {
 		return fmt.Errorf("%w in the middle of a message", ErrPeerGone)
 	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
 		return fmt.Errorf("%w: %w", ErrPeerGone, err)
+	case isRejection(err):
+		return fmt.Errorf("%w: %w", ErrRejected, err)
 	}
 	return err
+}
+
+// aboutCertificates are the alerts of TLS (RFC 8446, section 6.2) by which a peer says that it does not like our certificate:
+// bad, unsupported, revoked, expired, unknown, of an unknown authority, not let in, and missing.
+var aboutCertificates = []tls.AlertError{42, 43, 44, 45, 46, 48, 49, 116}
+
+// isRejection finds such an alert. Package tls has a type of its own for those that came from the peer, but the words are the same.
+func isRejection(err error) bool {
+	var said *net.OpError
+	return errors.As(err, &said) && said.Op == "remote error" && slices.ContainsFunc(aboutCertificates,
+		func(a tls.AlertError) bool { return a.Error() == said.Err.Error() })
 }

@@ -44,6 +44,32 @@ func Listen(ctx context.Context, address string, options Options) (*Listener, er
 	return l, nil
 }
 
+// ListenOn is Listen with a listener that is there already, one that shares a port with others for instance. It is the
+// Listener's from now on, also if ListenOn fails.
+func ListenOn(listener net.Listener, options Options) (*Listener, error) {
+	if listener == nil {
+		return nil, fmt.Errorf("listen: the listener is nil: %w", ErrArgument)
+	}
+	l, err := listenOn(listener, options)
+	if err != nil {
+		return nil, fmt.Errorf("listen on %s: %w", text(listener.Addr()), errors.Join(err, ignoreClosed(listener.Close())))
+	}
+	l.start()
+	return l, nil
+}
+
+func listenOn(listener net.Listener, options Options) (*Listener, error) {
+	l, err := newListener(options)
+	if err != nil {
+		return nil, err
+	}
+	if l.options.mustStay() && !isLocal(listener.Addr()) {
+		return nil, errExposed
+	}
+	l.listener, l.remove = listener, func() {}
+	return l, nil
+}
+
 func (l *Listener) start() {
 	l.handle = leak.Opened("connect listener")
 	l.runs.Add(1)
@@ -54,6 +80,27 @@ func listen(ctx context.Context, address string, options Options) (*Listener, er
 	if ctx == nil {
 		return nil, fmt.Errorf("the context is nil: %w", ErrArgument)
 	}
+	l, err := newListener(options)
+	if err != nil {
+		return nil, err
+	}
+	where, err := parseTarget(address)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := bound(ctx, l.options.Timeout)
+	defer cancel()
+	if l.options.mustStay() {
+		if where, err = where.loopbackOnly(ctx); err != nil {
+			return nil, err
+		}
+	}
+	l.listener, l.remove, err = where.listen(ctx)
+	return l, err
+}
+
+// newListener is a listener without a socket.
+func newListener(options Options) (*Listener, error) {
 	checked, err := options.prepare()
 	if err != nil {
 		return nil, err
@@ -61,24 +108,13 @@ func listen(ctx context.Context, address string, options Options) (*Listener, er
 	if options.TLS != nil && len(options.TLS.Certificates) == 0 && options.TLS.GetCertificate == nil && options.TLS.GetConfigForClient == nil {
 		return nil, fmt.Errorf("Options.TLS has no certificate: %w", ErrArgument)
 	}
-	where, err := parseTarget(address)
-	if err != nil {
-		return nil, err
-	}
-	ctx, cancel := bound(ctx, checked.Timeout)
-	defer cancel()
 	l := &Listener{options: checked, ready: make(chan *Session), pending: make(chan struct{}, maxPending)}
-	if options.TLS == nil && !options.Plain {
-		if where, err = where.loopbackOnly(ctx); err != nil {
-			return nil, err
-		}
-	}
-	if l.listener, l.remove, err = where.listen(ctx); err != nil {
-		return nil, err
-	}
 	l.ctx, l.cancel = context.WithCancelCause(context.Background())
 	return l, nil
 }
+
+// mustStay reports whether a listener must not be reached from other hosts.
+func (p *prepared) mustStay() bool { return p.TLS == nil && !p.Plain }
 
 // listen opens the socket. The returned function takes its file away.
 func (t target) listen(ctx context.Context) (net.Listener, func(), error) {

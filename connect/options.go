@@ -18,6 +18,7 @@ type Options struct {
 	Timeout time.Duration // of a step whose context has no deadline, and of every greeting; zero: DefaultTimeout
 	TLS     *tls.Config   // speak TLS, with mutual authentication if it says so; nil: plain
 	Plain   bool          // Listen: allow an address beyond loopback without TLS
+	Preface []byte        // Dial: said first, before TLS, to a Listener that shares a port with others
 	Wait    bool          // Dial: try again while nobody listens, until the step's time is up
 
 	// OnRefused hears why a Listener turned a client away, one client at a time; nil: nobody does. It runs in the

@@ -49,7 +49,10 @@ const (
 func open(ctx context.Context, conn net.Conn, options *prepared, which side) (*Session, error) {
 	raw := conn
 	conn, err := options.secure(ctx, conn, which)
-	if err != nil {
+	switch {
+	case err != nil && which == listening:
+		return nil, errors.Join(err, ignoreClosed(wire{raw}.linger())) // package tls has told the peer what is wrong
+	case err != nil:
 		return nil, errors.Join(err, ignoreClosed(raw.Close()))
 	}
 	s := &Session{wire: wire{conn}, timeout: options.Timeout}

@@ -59,11 +59,19 @@ type Config struct {
 	Listen string
 	// Advertise is what peers dial, if that is not where the device listens, or not the address that they should take.
 	Advertise string
+	// Listener is where the TCP lane awaits peers instead, if several listeners of a process share a port. It is the device's from
+	// now on, also if New fails. Its connections are those of package net.
+	Listener net.Listener
+	// Preface is what the TCP lane says first, before TLS, whenever it dials: peers whose Listener shares a port know by it whom
+	// it means.
+	Preface []byte
 	// TLS encrypts the TCP lane. Both ends must show a certificate that the other trusts. Nil means that nothing is
 	// encrypted.
 	TLS *tls.Config
 	// Plain allows to listen beyond loopback without TLS.
 	Plain bool
+	// Rate is how many bytes a second the device sends at most, on all its connections together. Zero means as many as it can.
+	Rate uint64
 	// Log hears why a connection could not be made, or has ended: a completion only says that it was so. Nil means
 	// nobody.
 	Log *slog.Logger
@@ -94,13 +102,23 @@ func (c *Config) check() error {
 		return fmt.Errorf("soft: device %q: peer timeout %v is negative", c.Name, c.PeerTimeout)
 	case c.Lanes&^AllLanes != 0:
 		return fmt.Errorf("soft: device %q: unknown lanes %#x; there are %v", c.Name, uint8(c.Lanes&^AllLanes), AllLanes)
-	case c.Lanes.has(TCP) && c.TLS == nil && !c.Plain && !isLocal(c.Listen):
+	case c.Lanes.has(TCP) && c.TLS == nil && !c.Plain && !isLocal(c.listens()):
 		return fmt.Errorf("soft: device %q: listening on %s, beyond loopback, needs TLS, or Plain to go without", c.Name,
-			c.Listen)
+			c.listens())
+	case c.Listener != nil && !c.Lanes.has(TCP):
+		return fmt.Errorf("soft: device %q: there is a Listener, but the device has no TCP lane: its lanes are %v", c.Name, c.Lanes)
 	case advertise.IsEverywhere(c.Advertise):
 		return fmt.Errorf("soft: device %q: nobody can dial %s: Advertise is one address of this host", c.Name, c.Advertise)
 	}
 	return nil
+}
+
+// listens is where the TCP lane awaits peers.
+func (c *Config) listens() string {
+	if c.Listener != nil {
+		return whereOf(c.Listener.Addr())
+	}
+	return c.Listen
 }
 
 // isLocal reports whether only processes of this host can reach an address.

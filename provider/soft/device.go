@@ -50,6 +50,14 @@ type Device struct {
 
 // New opens a device and makes it known to the other devices of the process.
 func New(config Config) (*Device, error) {
+	d, err := open(config)
+	if err != nil && config.Listener != nil {
+		_ = config.Listener.Close() // or the device has, already
+	}
+	return d, err
+}
+
+func open(config Config) (*Device, error) {
 	config, err := config.withDefaults()
 	if err != nil {
 		return nil, err

@@ -43,8 +43,7 @@ func (d *Device) openNetwork() error {
 	if err := checkTLS(d.config.TLS); err != nil {
 		return fmt.Errorf("soft: device %q: %w", d.config.Name, err)
 	}
-	scheme, at := splitWhere(d.config.Listen)
-	l, err := listen(scheme, at)
+	l, err := d.config.listen()
 	if err != nil {
 		return fmt.Errorf("soft: device %q: listen on %s: %w", d.config.Name, d.config.Listen, err)
 	}
@@ -55,6 +54,15 @@ func (d *Device) openNetwork() error {
 	}
 	n.ended.Go(d.runAccept)
 	return nil
+}
+
+// listen is the listener that was given, or a new one.
+func (c *Config) listen() (net.Listener, error) {
+	if c.Listener != nil {
+		return c.Listener, nil
+	}
+	scheme, at := splitWhere(c.Listen)
+	return listen(scheme, at)
 }
 
 // splitWhere tells Unix sockets from TCP.
@@ -225,6 +233,11 @@ func (d *Device) dialOnce(ctx context.Context, line *line, l *life, a address) (
 }
 
 func (d *Device) sayHello(ctx context.Context, line *line, c net.Conn, l *life, a address) (*tcpCall, error) {
+	if len(d.config.Preface) > 0 {
+		if _, err := c.Write(d.config.Preface); err != nil {
+			return nil, err
+		}
+	}
 	t, err := d.dialTLS(ctx, c, a)
 	if err != nil {
 		return nil, err
