@@ -10,6 +10,7 @@ import (
 
 	"github.com/weft-fabric/weft/connect"
 	"github.com/weft-fabric/weft/internal/pause"
+	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/verbs"
 )
@@ -69,7 +70,7 @@ func (n *Node) runDial(at []string, node ID, p *peer) (err error) {
 	for _, address := range at {
 		var s *connect.Session
 		if s, err = connect.Dial(n.ctx, address, n.options()); err != nil {
-			err = hidden(address, err)
+			err = forbidden(hidden(address, err))
 			continue
 		}
 		err = n.meet(s, func(h *hello) (*peer, error) { return p.meets(node, h) })
@@ -86,6 +87,16 @@ func hidden(address string, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: if it is on another host, it has to listen there: set its Config.Listen", err)
+}
+
+// forbidden says that it is a certificate, this end's or the peer's, that is in the way, if it is.
+func forbidden(err error) error {
+	for _, why := range []error{connect.ErrRejected, keys.ErrUntrusted, keys.ErrExpired, keys.ErrNoIdentity} {
+		if errors.Is(err, why) {
+			return fmt.Errorf("%w: %w", ErrForbidden, err)
+		}
+	}
+	return err
 }
 
 // meets decides, on the loop, about a process that was dialled: another one than was meant may listen there by now. If only its

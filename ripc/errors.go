@@ -30,7 +30,8 @@ var (
 	ErrFailed = errors.New("the service failed")
 	// ErrNoLine: the service has answered the call that asks for a line, but has not accepted one: it knows nothing of lines.
 	ErrNoLine = errors.New("it answers calls, but accepts no lines")
-	// ErrForbidden: the peer may not have the name that it claims.
+	// ErrForbidden: the peer may not have the name that it claims, or one of the two processes does not believe the other's
+	// certificate. If it is this one that does not, the error also is keys.ErrUntrusted, keys.ErrExpired or keys.ErrNoIdentity.
 	ErrForbidden = errors.New("forbidden")
 	// ErrAnswered: the message was answered before, or is no call.
 	ErrAnswered = errors.New("nobody waits for an answer")

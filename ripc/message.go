@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
 	"github.com/weft-fabric/weft/clock"
 	"github.com/weft-fabric/weft/internal/leak"
 	"github.com/weft-fabric/weft/internal/printable"
+	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/loop"
 	"github.com/weft-fabric/weft/ripc/link"
 	"github.com/weft-fabric/weft/ripc/wire"
@@ -59,6 +61,14 @@ func (m *Message) recycle() {
 
 // From is the service that has sent it, or the process.
 func (m *Message) From() ID { return m.head.From }
+
+// Sender is whose process has sent it, by the certificate that it has shown when it was linked with this one. Without Config.Keys
+// nobody knows.
+func (m *Message) Sender() (who keys.Identity, known bool) {
+	who, _ = m.delivery.link.Identity.(keys.Identity)
+	who.Services = slices.Clone(who.Services)
+	return who, who.Name != ""
+}
 
 // Items are what it carries. They are valid until Release.
 func (m *Message) Items() [][]byte { return m.wire.Items.All() }

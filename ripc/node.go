@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"sync"
 	"time"
 
@@ -28,6 +29,8 @@ type Config struct {
 	Device   *verbs.Device // what messages travel through; it stays the program's
 	Resolver find.Resolver // who finds services; it stays the program's. Nil: only those of this node are found
 	Listen   []string      // where other processes reach this one, as connect.Listen takes it: see "Between hosts"; empty: on a Unix socket of its own
+	Listener net.Listener  // the same, if it is there already: one that shares a port with others. It is the node's from now on, also if Open fails
+	Preface  []byte        // what this process says first to every other that it dials, whose Listener knows by it whom it means
 	Keys     *keys.Keyring // who this process is and whom it talks to; nil: to processes of this user, over Unix sockets
 	Plain    bool          // talk to anybody, who reaches an address of Listen or is called, without Keys; everybody may have every name
 	Waiting  loop.Waiting  // how to wait when there is nothing to do
@@ -70,6 +73,14 @@ type Node struct {
 
 // Open opens a node.
 func Open(config Config) (*Node, error) {
+	n, err := open(config)
+	if err != nil && config.Listener != nil {
+		_ = config.Listener.Close() // or the node has, already
+	}
+	return n, err
+}
+
+func open(config Config) (*Node, error) {
 	if config.Device == nil {
 		return nil, fmt.Errorf("open a node: Config.Device is nil: %w", ErrArgument)
 	}
@@ -134,7 +145,7 @@ func (n *Node) runIdle() {
 // listen opens the listeners, and has their clients greeted.
 func (n *Node) listen() error {
 	places := n.config.Listen
-	if len(places) == 0 {
+	if len(places) == 0 && n.config.Listener == nil {
 		places = []string{fmt.Sprintf("%s%x", ownSocket, n.id[1:])}
 	}
 	for _, place := range places {
@@ -142,11 +153,24 @@ func (n *Node) listen() error {
 		if err != nil {
 			return err
 		}
-		n.listeners = append(n.listeners, l)
-		n.at = append(n.at, advertise.Address(place, l.Address()))
-		n.runs.Go(func() { n.runAccept(l) })
+		n.attend(place, l)
 	}
+	if n.config.Listener == nil {
+		return nil
+	}
+	l, err := connect.ListenOn(n.config.Listener, n.options())
+	if err != nil {
+		return err
+	}
+	n.attend("", l)
 	return nil
+}
+
+// attend has the clients of a listener greeted, which was told to listen somewhere.
+func (n *Node) attend(place string, l *connect.Listener) {
+	n.listeners = append(n.listeners, l)
+	n.at = append(n.at, advertise.Address(place, l.Address()))
+	n.runs.Go(func() { n.runAccept(l) })
 }
 
 // ownSocket is where a process listens that was not told where. Those of other hosts cannot dial it.
@@ -156,7 +180,7 @@ const ownSocket = "unix:@weft-ripc-"
 const linkTimeout = 5 * time.Second
 
 func (n *Node) options() connect.Options {
-	o := connect.Options{Name: "ripc", Plain: n.config.Plain, Timeout: linkTimeout,
+	o := connect.Options{Name: "ripc", Plain: n.config.Plain, Timeout: linkTimeout, Preface: n.config.Preface,
 		OnRefused: func(err error) { n.log.Info("a process was turned away", "error", err) }}
 	if n.config.Keys != nil {
 		o.TLS = n.config.Keys.TLS()

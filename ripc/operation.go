@@ -289,10 +289,10 @@ func (o *operation) forbidden(p *peer) {
 }
 
 // unreached hears that the process could not be reached. If that is because nothing leads from one device to the other, as they are, or
-// because this process was not told how to know others, it is not tried again.
+// because the one does not let the other in, it is not tried again: that does not change by itself.
 func (o *operation) unreached(err error) {
 	err = fmt.Errorf("%w: %w", ErrUnreachable, err)
-	if errors.Is(err, verbs.ErrArgument) || errors.Is(err, errUnknown) {
+	if errors.Is(err, verbs.ErrArgument) || errors.Is(err, ErrForbidden) {
 		o.finish(err)
 		return
 	}

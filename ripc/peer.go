@@ -114,7 +114,8 @@ func (f *office) self() *peer {
 		f.node.log.Error("this process cannot be linked with itself", "error", err)
 		return p
 	}
-	p.back.Peer = p
+	p.identity = f.node.config.own().identity
+	p.back.Peer, p.back.Identity = p, p.identity
 	p.adopt(there)
 	return p
 }
@@ -122,7 +123,7 @@ func (f *office) self() *peer {
 // adopt takes a link into use, and sends what has waited for it. On one that was left something may still come from services that the peer
 // has told us of there.
 func (p *peer) adopt(l *link.Link) {
-	l.Peer = p
+	l.Peer, l.Identity = p, p.identity
 	p.link, p.presented = l, make(map[ID]bool)
 	if len(p.left) == 0 {
 		p.introduced = make(map[ID]bool)

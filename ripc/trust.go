@@ -35,8 +35,9 @@ func drawn(of []byte, s salt) ID {
 
 // rights is who a process belongs to, and what it may do.
 type rights struct {
-	owner string                 // what its certificate says; empty: it needs none
-	may   func(name string) bool // have a service, or be in a group; nil: all of them
+	owner    string                 // what its certificate says; empty: it needs none
+	may      func(name string) bool // have a service, or be in a group; nil: all of them
+	identity keys.Identity          // all that its certificate says
 }
 
 // mayHave reports whether a service with this name, if it has one, can be the process's.
@@ -44,7 +45,7 @@ func (r *rights) mayHave(name string) bool { return name == "" || r.may == nil |
 
 // rightsOf is what a certificate gives.
 func rightsOf(id keys.Identity) rights {
-	return rights{owner: id.Cluster + "/" + id.Name, may: id.MayRegister}
+	return rights{owner: id.Cluster + "/" + id.Name, may: id.MayRegister, identity: id}
 }
 
 // own is what this process may do.
@@ -84,6 +85,9 @@ func (c *Config) identify(s *connect.Session) (rights, error) {
 func (c *Config) checkTrust() error {
 	if c.Keys != nil && c.Plain {
 		return errors.New("Config.Keys says who is let in, Config.Plain that everybody is: leave one of them out")
+	}
+	if c.Listener != nil && c.Keys == nil && !c.Plain {
+		return errors.New("Config.Listener: nobody would know who dials there: set Config.Keys, or Config.Plain to let everybody in")
 	}
 	for _, place := range c.Listen {
 		if c.Keys == nil && !c.Plain && !strings.HasPrefix(place, "unix:") {

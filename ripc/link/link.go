@@ -13,7 +13,8 @@ import (
 
 // Link is one end of a link between two processes.
 type Link struct {
-	Peer any // the handler's own
+	Peer     any // the handler's own
+	Identity any // the handler's own, too: whom it leads to; not changed any more once messages come
 
 	hub   *Hub
 	pair  *verbs.QueuePair
