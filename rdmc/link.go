@@ -29,14 +29,15 @@ type link struct {
 	broken        bool  // the data pair is in Error
 
 	rank    int
-	told    uint64   // messages up to, not including, which the peer was told of
-	silent  int      // looks in a row at which nothing had come
-	leaver  int      // because of whom it left: itself, or the one through whom it heard of messages
-	awaited bool     // we wait for the peer: see stall.go
-	pinged  bool     // a ping was not answered yet
-	lacking bool     // something under way ended with it
-	parting bool     // our last word is under way
-	_       [32]byte // so that the next link lies like this one
+	told    uint64 // messages up to, not including, which the peer was told of
+	silent  int    // looks in a row at which nothing had come
+	leaver  int    // because of whom it left: itself, or the one through whom it heard of messages
+	awaited bool   // we wait for the peer: see stall.go
+	pinged  bool   // a ping was not answered yet
+	lacking bool   // something under way ended with it
+	parting bool   // our last word is under way
+	onWire  int32  // blocks under way to the peer
+	wire    wire   // with all of this the next link lies like this one
 }
 
 // Depths of the queue pairs of a link. A word finds a receive always: a peer has at most Credits + 1 credits out that we

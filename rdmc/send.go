@@ -104,7 +104,9 @@ func (g *Group) dispatch(out outgoing) bool {
 		t.toTell++
 	} else {
 		t.carried++
-		g.paceUntil = g.port.Loop().Now().Add(g.config.Pace)
+		now := g.port.Loop().Now()
+		g.paceUntil = now.Add(g.config.Pace)
+		l.beginWire(now)
 		t.advanceSend()
 	}
 	return true
@@ -137,6 +139,7 @@ func (g *Group) stepSent(slot int, c *verbs.Completion) {
 	out.transfer.sending--
 	if out.block >= 0 {
 		out.transfer.carried--
+		out.link.endWire(g.port.Loop().Now(), out.transfer.BlockLen(out.block))
 	}
 	g.releaseSent(&out)
 }
