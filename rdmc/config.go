@@ -30,6 +30,7 @@ type Config struct {
 	MaxMessage uint64        // bytes; a larger message ends the group; 0: 1<<50
 	Stall      time.Duration // who gives no sign of life for so long has failed, if we wait for a block, a credit or a message of it; 0: 5 s
 	Gate       bool          // blocks are passed on only after Accept; needs a Store, which hears of blocks
+	Reload     bool          // with a Store: a block's memory is released when it has arrived, and loaded again for each send; as in repairs
 	Phantom    bool          // messages lie in phantom memory: for simulations
 
 	// Unfinished are messages of an earlier group to be finished first, from what the members hold.
@@ -91,9 +92,8 @@ type Delivery struct {
 }
 
 // Store gives memory for blocks, for messages that are too large for memory or come from elsewhere. A block's memory is
-// acquired when its receive is posted, and released when its last scheduled send has ended; in a repair, when it has
-// arrived, and loaded again for each send. Stripes · ⌈log₂ members⌉ + Credits + 1 blocks at a time are enough for Pipeline,
-// Circulant and Chain without Offload, and for repairs.
+// acquired when its receive is posted, and released when its last scheduled send has ended; in a repair, and with Config.Reload,
+// when it has arrived, and loaded again for each send. StoreRoom says how many blocks at a time are enough.
 type Store interface {
 	// Acquire gives memory of BlockSize bytes for a block. The first block of a message is acquired before anything is known
 	// of it, with block -1. No memory yet is false: the group asks again after Continue.

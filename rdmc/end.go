@@ -43,7 +43,7 @@ func (g *Group) becomeFailed(rank int, cause error) {
 		g.failure.Member = g.config.Members[rank]
 	}
 	g.closeData()
-	g.port.After(0, makeTag(timerFailed, 0, 0))
+	g.port.After(0, makeTag(timerOver, 0, 0))
 }
 
 // blame ends the group because of what a peer sent.
@@ -144,19 +144,17 @@ func (g *Group) closeData() {
 	}
 }
 
-// reportFailure tells the application, unless it has called Close meanwhile.
-func (g *Group) reportFailure() {
-	if g.state != failed {
-		return
-	}
+// stepOver gives memory back, behind the completions that were polled already, and tells the application of a failure, unless it
+// has called Close meanwhile.
+func (g *Group) stepOver() {
 	g.releaseAll()
 	if g.state == failed && g.config.Failed != nil {
 		g.config.Failed(g.failure)
 	}
 }
 
-// Close says goodbye, then frees everything, and ends as Config.Closed: until then memory may be touched. It is needed
-// after a failure too. A second Close only returns what the first one met.
+// Close ends what moves, says goodbye, then frees everything, and ends as Config.Closed: until then memory may be touched, but not what
+// a Store was given back, which is soon. It is needed after a failure too. A second Close only returns what the first one met.
 //
 // Messages under way are given up, here and at those that need this member for them, where the group has failed with
 // ErrLeft. Others that are done have about Config.Stall to close too: then the group ends so for those that would hear of
@@ -165,6 +163,8 @@ func (g *Group) Close() error {
 	switch g.state {
 	case forming, connected, ready:
 		g.state = closing
+		g.closeData()
+		g.port.After(0, makeTag(timerOver, 0, 0))
 		g.sayLast(makeWord(wordLeft, g.config.Self))
 	case failed:
 		g.state = closing

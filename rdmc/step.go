@@ -42,8 +42,8 @@ func (g *Group) stepTimer(kind tagKind, t tag) {
 		g.stepBroke(&g.links[t.link()])
 	case timerEnd:
 		g.stepEnd()
-	case timerFailed:
-		g.reportFailure()
+	case timerOver:
+		g.stepOver()
 	case timerFree:
 		g.free()
 	}

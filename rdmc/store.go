@@ -2,6 +2,7 @@ package rdmc
 
 import (
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/weft-fabric/weft/rdmc/schedule"
@@ -75,11 +76,12 @@ func (g *Group) beginInStore(t *transfer, in *incoming) {
 
 // prepareStore makes room to count how often each block will be sent from here: its memory is released after the last
 // time. In a repair a block may have to wait for long, and together they could take all memory, so that nothing moves: it
-// is released at once, and loaded for each send. (The NIC needs the memory until then, if it starts the sends.)
+// is released at once, and loaded for each send. (The NIC needs the memory until then, if it starts the sends.) Whole messages wait so
+// in a Tree: that is what Reload is for.
 func (g *Group) prepareStore(t *transfer) {
 	t.placed = false
 	t.sendsOf = make([]uint16, t.Blocks())
-	if t.repair && !g.config.Offload {
+	if (t.repair || g.config.Reload) && !g.config.Offload {
 		t.counted = t.sendEnd
 	}
 	if g.config.Gate {
@@ -190,6 +192,21 @@ func (g *Group) releaseAll() {
 	}
 	clear(g.incoming)
 	clear(g.outgoing)
+}
+
+// StoreRoom is how many blocks at a time a Store must be able to give, so that such a group never gets stuck: enough for Pipeline, Circulant
+// and Chain, for repairs, and with Reload for all algorithms; without Offload. A root that has everything
+// needs what it sends at a time.
+func StoreRoom(config Config) int {
+	config.setDefaults()
+	switch {
+	case config.Self == 0 && len(config.Unfinished) == 0:
+		return config.Sends
+	case config.Reload:
+		return config.Credits + 1 + config.Sends
+	default:
+		return config.Stripes*bits.Len(uint(len(config.Members)-1)) + config.Credits + 1
+	}
 }
 
 // Continue tells that the Store has memory again.

@@ -19,7 +19,7 @@ const (
 	timerStall // look whether those that we wait for are alive
 	timerBroke // a data pair broke, and nobody has said why
 	timerEnd   // last words were not taken in time
-	timerFailed
+	timerOver  // nothing touches memory any more
 	timerFree
 )
 

@@ -3,7 +3,6 @@ package rdmc
 import (
 	"bytes"
 	"fmt"
-	"math/bits"
 	"math/rand/v2"
 	"testing"
 	"time"
@@ -39,18 +38,25 @@ func TestTightStores(t *testing.T) {
 
 func newTight(t *testing.T, seed uint64) *tight {
 	r := rand.New(rand.NewPCG(seed, 5))
-	algorithms := []schedule.Algorithm{schedule.Pipeline, schedule.Circulant, schedule.Chain}
+	algorithms := []schedule.Algorithm{schedule.Pipeline, schedule.Circulant, schedule.Chain, schedule.Tree, schedule.Sequential}
+	algorithm := algorithms[r.IntN(5)]
 	g := &tight{rig: &rig{t: t}, random: r, contents: map[uint64][]byte{}}
-	g.config = Config{Name: "g", Members: names(1 + r.IntN(12)), Algorithm: algorithms[r.IntN(3)], BlockSize: 64,
-		Stripes: 1 + r.IntN(4), Credits: r.IntN(6), Sends: r.IntN(6), Gate: r.IntN(2) == 0}
+	g.config = Config{Name: "g", Members: names(1 + r.IntN(12)), Algorithm: algorithm, BlockSize: 64,
+		Stripes: 1 + r.IntN(4), Credits: r.IntN(6), Sends: r.IntN(6), Gate: r.IntN(2) == 0,
+		Reload: algorithm >= schedule.Tree || r.IntN(3) == 0}
 	g.config.setDefaults()
 	for range r.IntN(7) {
 		g.config.Unfinished = append(g.config.Unfinished, g.unfinished(uint64(len(g.contents))))
 	}
 	n := len(g.config.Members)
-	g.shelves = g.rig.shelves(n, g.config.Stripes*bits.Len(uint(n-1))+g.config.Credits+1, 64)
-	prepare := g.rig.prepare
-	g.rig.prepare = func(m *member) { prepare(m); g.stock(m.rank) }
+	g.shelves = g.rig.shelves(n, 0, 64)
+	g.rig.prepare = func(m *member) {
+		own := g.config
+		own.Self = m.rank
+		*g.shelves[m.rank] = *newShelf(t, m.domain, StoreRoom(own), 64)
+		m.extra = g.shelves[m.rank].memory
+		g.stock(m.rank)
+	}
 	return g
 }
 

@@ -153,6 +153,18 @@ func (g *Group) Holdings() []Holding {
 	return list
 }
 
+// Plan is this member's part of a message that is under way or waits, or nil: what it will send, and so load, in which order.
+func (g *Group) Plan(number uint64) schedule.Plan {
+	for _, list := range [...][]*transfer{g.active, g.queue} {
+		for _, t := range list {
+			if t.Number == number {
+				return t.plan
+			}
+		}
+	}
+	return nil
+}
+
 // underWay finds a message by its number.
 func (g *Group) underWay(number uint64) *transfer {
 	for _, t := range g.active {
