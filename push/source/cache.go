@@ -1,0 +1,149 @@
+package source
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"time"
+
+	"github.com/weft-fabric/weft/push/manifest"
+)
+
+// Bounds of a cache. The hashes of 1 TiB in blocks of 1 MiB take 33 MiB.
+const (
+	maxCached      = 128
+	maxCachedBytes = 256 << 20
+)
+
+// Cache remembers the hashes of sources that have not changed since: a file for each, in a directory. It is a help and no more: what
+// is damaged or cannot be read is as if it were not there.
+type Cache struct{ directory string }
+
+// OpenCache opens the cache in a directory; empty: weft/hashes in the user's folder for caches (XDG_CACHE_HOME).
+func OpenCache(directory string) (*Cache, error) {
+	if directory == "" {
+		user, err := os.UserCacheDir()
+		if err != nil {
+			return nil, fmt.Errorf("no folder for the cache of hashes: %w", err)
+		}
+		directory = filepath.Join(user, "weft", "hashes")
+	}
+	if err := os.MkdirAll(directory, 0o700); err != nil {
+		return nil, fmt.Errorf("make the cache of hashes: %w", err)
+	}
+	return &Cache{directory}, nil
+}
+
+// key names a source in a state, cut into blocks of a size.
+type key [32]byte
+
+func (c *Cache) file(k key) string { return filepath.Join(c.directory, hex.EncodeToString(k[:])) }
+
+// key is the hash of all that says that no byte has changed: the manifest has names, sizes and times; the state has devices,
+// inodes and times of change.
+func (h *Hasher) key() (k key) {
+	sum := sha256.New()
+	sum.Write([]byte("weft block hashes 1"))
+	sum.Write(h.source.summary.Hash[:])
+	sum.Write(h.source.state[:])
+	sum.Write(binary.LittleEndian.AppendUint64(nil, h.layout.Size))
+	sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(h.layout.Block)))
+	copy(k[:], sum.Sum(nil))
+	return k
+}
+
+// Recall takes the hashes that an earlier push has left in a cache, before anything is read. It returns for how many blocks.
+func (h *Hasher) Recall(c *Cache) int {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.layout.Stream != manifest.ContentStream || h.table.count > 0 {
+		return 0
+	}
+	t, err := c.load(h.key(), h.layout.Blocks())
+	if err != nil {
+		return 0
+	}
+	h.table, h.origin = t, c
+	return t.count
+}
+
+// Save leaves the hashes that are known in a cache, for a later push of the same source. Of an interrupted push too.
+// A source that changed within the last seconds before its scan is not saved: another change could have the same time.
+func (h *Hasher) Save(c *Cache) error {
+	h.mutex.Lock()
+	defer h.mutex.Unlock()
+	if h.layout.Stream != manifest.ContentStream || h.table.count == 0 || !h.source.settled {
+		return nil
+	}
+	if err := c.save(h.key(), h.table); err != nil {
+		return fmt.Errorf("save hashes in %s: %w", c.directory, err)
+	}
+	return nil
+}
+
+func (c *Cache) load(k key, blocks int) (*table, error) {
+	file, err := os.Open(c.file(k))
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close() //nolint:errcheck // it was read only
+	t, err := readTable(file, k, blocks)
+	if err != nil {
+		c.forget(k)
+		return nil, err
+	}
+	now := time.Now()
+	_ = os.Chtimes(file.Name(), now, now) // what is used is kept longer
+	return t, nil
+}
+
+// save writes a file under another name first, so that nobody ever sees half of it.
+func (c *Cache) save(k key, t *table) error {
+	file, err := os.CreateTemp(c.directory, "new-")
+	if err != nil {
+		return err
+	}
+	err = errors.Join(writeTable(file, k, t), file.Close())
+	if err == nil {
+		err = os.Rename(file.Name(), c.file(k))
+	}
+	if err != nil {
+		_ = os.Remove(file.Name())
+		return err
+	}
+	return c.tidy()
+}
+
+func (c *Cache) forget(k key) { _ = os.Remove(c.file(k)) }
+
+// tidy removes the oldest files when there are too many, or too large ones.
+func (c *Cache) tidy() error {
+	files, err := c.list()
+	if err != nil {
+		return err
+	}
+	sort.Slice(files, func(i, j int) bool { return files[i].ModTime().After(files[j].ModTime()) })
+	var bytes int64
+	for i, f := range files {
+		if bytes += f.Size(); i > 0 && (i >= maxCached || bytes > maxCachedBytes) {
+			_ = os.Remove(filepath.Join(c.directory, f.Name()))
+		}
+	}
+	return nil
+}
+
+func (c *Cache) list() (files []fs.FileInfo, err error) {
+	entries, err := os.ReadDir(c.directory)
+	for _, e := range entries {
+		if f, err := e.Info(); err == nil && f.Mode().IsRegular() { // else somebody has removed it meanwhile
+			files = append(files, f)
+		}
+	}
+	return files, err
+}
