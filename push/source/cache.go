@@ -129,11 +129,14 @@ func (c *Cache) tidy() error {
 		return err
 	}
 	sort.Slice(files, func(i, j int) bool { return files[i].ModTime().After(files[j].ModTime()) })
-	var bytes int64
-	for i, f := range files {
-		if bytes += f.Size(); i > 0 && (i >= maxCached || bytes > maxCachedBytes) {
+	var kept, bytes int64
+	for _, f := range files {
+		if kept == maxCached || bytes+f.Size() > maxCachedBytes {
 			_ = os.Remove(filepath.Join(c.directory, f.Name()))
+			continue
 		}
+		kept++
+		bytes += f.Size()
 	}
 	return nil
 }

@@ -39,11 +39,10 @@ func openRoots(paths []string) ([]*root, error) {
 }
 
 func openRoot(path string, parents map[string]int) (*root, error) {
-	plain := strings.TrimRight(path, "/")
-	if plain == "" && path != "" {
-		plain = "/"
+	if path == "" {
+		return nil, &Error{Path: path, Reason: ErrMissing}
 	}
-	real, err := filepath.EvalSymlinks(plain)
+	real, err := filepath.EvalSymlinks(withoutSlash(path))
 	if err != nil {
 		return nil, named(path, err)
 	}
@@ -81,6 +80,14 @@ func openRoot(path string, parents map[string]int) (*root, error) {
 // isContents reports whether a path stands for what is in a directory.
 func isContents(path string) bool {
 	return path == "." || strings.HasSuffix(path, "/") || strings.HasSuffix(path, "/.")
+}
+
+// withoutSlash is a path without the slashes behind it, which would make another error of a file.
+func withoutSlash(path string) string {
+	if plain := strings.TrimRight(path, "/"); plain != "" {
+		return plain
+	}
+	return "/"
 }
 
 // topName is the name of a source at the receiver. That of ".." is known by its place only.

@@ -152,16 +152,40 @@ func TestMissing(t *testing.T) {
 }
 
 func TestUnreadable(t *testing.T) {
-	if os.Geteuid() == 0 {
-		t.Skip("root reads everything: see TestUnreadableToOthers")
+	dir, spool := t.TempDir(), t.TempDir()
+	write(t, dir+"/d/e/file", nil)
+	must(t, os.Chmod(spool, 0o777))
+	must(t, os.Chmod(dir, 0o711))
+	must(t, os.Chmod(filepath.Dir(dir), 0o711))
+	unreadable := func(path string, mode os.FileMode) {
+		t.Helper()
+		must(t, os.Chmod(path, mode))
+		err := asNobody(func() error {
+			_, err := source.Scan(background, source.Config{Paths: []string{dir + "/d"}, Spool: spool})
+			return err
+		})
+		wrong(t, err, source.ErrUnreadable, path)
 	}
-	dir := t.TempDir()
-	write(t, dir+"/d/file", nil)
-	must(t, os.Chmod(dir+"/d/file", 0))
-	refuse(t, source.ErrUnreadable, dir+"/d/file", dir+"/d")
-	must(t, os.Chmod(dir+"/d", 0o100))
-	refuse(t, source.ErrUnreadable, dir+"/d", dir)
+	unreadable(dir+"/d/e/file", 0)
+	unreadable(dir+"/d/e", 0o711)
+	unreadable(dir+"/d", 0)
 	must(t, os.Chmod(dir+"/d", 0o700))
+	must(t, os.Chmod(dir+"/d/e", 0o700))
+}
+
+// asNobody does something with the rights of somebody to whom nothing belongs, if this is root. The thread that is that somebody
+// ends with the goroutine.
+func asNobody(do func() error) error {
+	done := make(chan error)
+	go func() {
+		if os.Geteuid() == 0 {
+			runtime.LockOSThread()
+			unix.SetfsuidRetUid(65534)
+			unix.SetfsgidRetGid(65534)
+		}
+		done <- do()
+	}()
+	return <-done
 }
 
 func TestSkipped(t *testing.T) {
