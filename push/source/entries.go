@@ -37,7 +37,7 @@ func (w *walker) addExtents(i *item, e *manifest.Entry) error {
 	if err != nil {
 		return found(w.path(i.entry), err)
 	}
-	defer unix.Close(fd) //nolint:errcheck // it was read only
+	defer shut(fd)
 	if e.Extents, err = extentsOf(fd, e.Size); err != nil {
 		return found(w.path(i.entry), err)
 	}
@@ -93,7 +93,7 @@ type inode struct{ device, number uint64 }
 
 type linked struct {
 	entry string // the first
-	left  uint64 // names that have not been seen
+	left  int    // names that have not been seen
 }
 
 func newLinks() *links { return &links{names: make(map[inode]*linked)} }
@@ -103,7 +103,7 @@ func (l *links) first(i *item) (entry string, ok bool) {
 	if i.stat.Nlink < 2 {
 		return "", false
 	}
-	key := inode{uint64(i.stat.Dev), i.stat.Ino}
+	key := inode{i.stat.Dev, i.stat.Ino}
 	known := l.names[key]
 	if known == nil {
 		l.remember(key, i)
@@ -117,7 +117,7 @@ func (l *links) first(i *item) (entry string, ok bool) {
 }
 
 func (l *links) remember(key inode, i *item) {
-	known := &linked{i.entry, uint64(i.stat.Nlink) - 1}
+	known := &linked{i.entry, int(i.stat.Nlink) - 1}
 	if l.memory+known.cost() > maxLinkMemory {
 		return
 	}

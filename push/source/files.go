@@ -1,7 +1,6 @@
 package source
 
 import (
-	"errors"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -68,7 +67,7 @@ func (o *files) insert(f *file) *file {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	if other := o.open[f.number]; other != nil {
-		unix.Close(f.fd)
+		shut(f.fd)
 		f = other
 	}
 	if o.open == nil {
@@ -95,18 +94,17 @@ func (o *files) release(f *file) {
 	}
 	if oldest != nil {
 		delete(o.open, oldest.number)
-		unix.Close(oldest.fd)
+		shut(oldest.fd)
 	}
 }
 
-func (o *files) close() (err error) {
+func (o *files) close() {
 	o.mutex.Lock()
 	defer o.mutex.Unlock()
 	for _, f := range o.open {
-		err = errors.Join(err, unix.Close(f.fd))
+		shut(f.fd)
 	}
 	clear(o.open)
-	return err
 }
 
 // check compares a file with what was seen of it.

@@ -2,6 +2,7 @@ package source
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -36,7 +37,7 @@ func readNames(directory *os.File) (*names, error) {
 		if len(n.text) > maxNames {
 			return nil, errTooMany
 		}
-		if err == io.EOF { //nolint:errorlint // Readdirnames promises this very value
+		if errors.Is(err, io.EOF) {
 			sort.Sort(n)
 			return n, nil
 		}

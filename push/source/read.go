@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/push/manifest"
 )
 
-// readahead is how much the system is asked to read of a large file ahead of us.
+// readahead is how much the system is asked to read of a large file ahead of us, each time that we are half through it.
 const readahead = 8 << 20
 
 // Read fills into with a block's payload: exactly l.Len(block) bytes.
@@ -70,7 +70,9 @@ func (s *Source) readPiece(p *manifest.Piece, into []byte) error {
 
 // advise has the system read on behind a piece, if the file goes on. It may refuse: then reading is slower.
 func (f *file) advise(p *manifest.Piece) {
-	if next := p.At + p.Length; next < p.Entry.Size {
+	const step = readahead / 2
+	next := p.At + p.Length
+	if next < p.Entry.Size && (p.At == 0 || p.At/step != next/step) {
 		_ = unix.Fadvise(f.fd, int64(next), readahead, unix.FADV_WILLNEED)
 	}
 }

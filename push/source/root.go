@@ -155,7 +155,7 @@ func openStepwise(directory int, path string, flags int) (int, error) {
 		}
 		fd, err := openAt(at, name, step|unix.O_NOFOLLOW)
 		if at != directory {
-			unix.Close(at)
+			shut(at)
 		}
 		if err != nil || !more {
 			return fd, err
@@ -180,10 +180,13 @@ func again[T any](call func() (T, error)) (T, error) {
 	}
 }
 
+// shut closes what was only read: nothing can be lost.
+func shut(fd int) { _ = unix.Close(fd) }
+
 func closeRoots(roots []*root) {
 	for _, r := range roots {
 		if !r.shared {
-			unix.Close(r.fd)
+			shut(r.fd)
 		}
 	}
 }

@@ -65,7 +65,8 @@ func (s *Source) Single() bool { return s.summary.Entries == 1 && s.summary.File
 
 // Close closes all files. The spool files are gone with it.
 func (s *Source) Close() error {
-	err := s.files.close()
+	s.files.close()
+	var err error
 	for _, f := range []*os.File{s.spool, s.seen} {
 		if f != nil {
 			err = errors.Join(err, f.Close())

@@ -147,7 +147,7 @@ func (w *walker) add(i *item, e *manifest.Entry) error {
 	}
 	change := i.stat.Ctim.Nano()
 	w.youngest = max(w.youngest, change, e.ModTime)
-	return w.seen.add(sight{uint32(w.at), uint64(i.stat.Dev), i.stat.Ino, change})
+	return w.seen.add(sight{uint32(w.at), i.stat.Dev, i.stat.Ino, change})
 }
 
 func (w *walker) report() {

@@ -73,7 +73,7 @@ func (s *Source) sightOf(number uint64) (sight, error) {
 // difference says how a file differs from what was seen of it, or "".
 func (v sight) difference(e *manifest.Entry, now *unix.Stat_t) string {
 	switch {
-	case uint64(now.Dev) != v.device || now.Ino != v.inode:
+	case now.Dev != v.device || now.Ino != v.inode:
 		return "another file has its name"
 	case uint64(now.Size) != e.Size:
 		return fmt.Sprintf("it had %d bytes, and has %d", e.Size, now.Size)
