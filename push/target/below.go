@@ -1,0 +1,96 @@
+package target
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// How paths are resolved. An entry's never follows a link.
+const (
+	entryResolve = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_SYMLINKS
+	destResolve  = unix.RESOLVE_BENEATH | unix.RESOLVE_NO_MAGICLINKS
+	wholeResolve = unix.RESOLVE_IN_ROOT | unix.RESOLVE_NO_MAGICLINKS // for the root /, where absolute links lead below it
+)
+
+// openBelow opens a path below a directory; the kernel sees to it that it stays there.
+func openBelow(dir *os.File, path string, flags int, resolve uint64) (*os.File, error) {
+	how := unix.OpenHow{Flags: uint64(flags | unix.O_CLOEXEC), Resolve: resolve}
+	for range 1000 { // EAGAIN: something was renamed meanwhile, and the kernel cannot be sure
+		fd, err := unix.Openat2(int(dir.Fd()), path, &how)
+		if err == nil {
+			return os.NewFile(uintptr(fd), path), nil
+		}
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
+			return nil, err
+		}
+	}
+	return nil, unix.EAGAIN
+}
+
+// openEntry opens what an entry names, to read.
+func openEntry(dir *os.File, path string) (*os.File, error) {
+	// A pipe that somebody put there must not hold us up.
+	f, err := openBelow(dir, path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, entryResolve)
+	return f, err
+}
+
+// statAt is fstatat of a name in a directory; links are not followed.
+func statAt(dir *os.File, name string) (unix.Stat_t, error) {
+	var s unix.Stat_t
+	err := unix.Fstatat(int(dir.Fd()), name, &s, unix.AT_SYMLINK_NOFOLLOW)
+	return s, err
+}
+
+func statFile(f *os.File) (unix.Stat_t, error) {
+	var s unix.Stat_t
+	err := unix.Fstat(int(f.Fd()), &s)
+	return s, err
+}
+
+func statOf(info fs.FileInfo) *syscall.Stat_t { return info.Sys().(*syscall.Stat_t) }
+
+func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+func isKind(s *unix.Stat_t, kind uint32) bool { return s.Mode&unix.S_IFMT == kind }
+
+// folders finds the folders of entries below DEST. The last one stays open: entries come in walk order.
+type folders struct {
+	dest *os.File
+	path string
+	last *os.File
+}
+
+// of returns the folder of a path, open as a path only, and the name in it.
+func (f *folders) of(path string) (dir *os.File, name string, err error) {
+	parent, name := split(path)
+	if parent == "" {
+		return f.dest, name, nil
+	}
+	if f.last != nil && f.path == parent {
+		return f.last, name, nil
+	}
+	f.close()
+	f.last, err = openBelow(f.dest, parent, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, entryResolve)
+	f.path = parent
+	return f.last, name, err
+}
+
+func (f *folders) close() {
+	if f.last != nil {
+		_ = f.last.Close() // nothing was written to it
+		f.last = nil
+	}
+}
+
+func split(path string) (parent, name string) {
+	for i := len(path) - 1; i >= 0; i-- {
+		if path[i] == '/' {
+			return path[:i], path[i+1:]
+		}
+	}
+	return "", path
+}

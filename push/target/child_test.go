@@ -1,0 +1,7 @@
+package target
+
+import "os"
+
+const childVariable = "WEFT_TARGET_CHILD"
+
+func runChild() { os.Exit(0) }

@@ -1,0 +1,188 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/push/manifest"
+)
+
+// fewEntries is up to how many files and directories are made durable one by one; for more, all of the filesystem is at once.
+const fewEntries = 256
+
+// Commit gives everything its name, when all blocks are held; then the delivery has ended, and its partial is gone. A commit
+// that fails, or is interrupted at any point, has left whole files only, and the next push of the same goes on from there.
+func (d *Delivery) Commit(ctx context.Context) (Result, error) {
+	d.life.Lock()
+	defer d.life.Unlock()
+	if err := d.ready(); err != nil {
+		return Result{}, err
+	}
+	if lacking := d.layouts.content.Blocks() - d.held.count(); d.order.Verify || lacking > 0 {
+		return Result{}, fmt.Errorf("there is nothing to commit: %d blocks are not here", lacking)
+	}
+	c := &commit{Delivery: d, ctx: ctx, few: d.order.Manifest.Entries <= fewEntries, known: make(map[uint64]unix.Timespec)}
+	if err := c.run(); err != nil {
+		return c.result, err
+	}
+	err := d.partial.remove()
+	d.partial, d.manifest = nil, nil
+	return c.result, errors.Join(err, d.close())
+}
+
+// commit is one run of Commit.
+type commit struct {
+	*Delivery
+	ctx     context.Context
+	few     bool
+	folders folders
+	open    []directory              // on the way to the entry that was last placed
+	known   map[uint64]unix.Timespec // when this commit itself has changed or compared files in place, by inode: those it meets again
+	result  Result
+}
+
+// directory is one in which entries are being placed.
+type directory struct {
+	path string
+	metadata
+	made bool // by this commit
+}
+
+func (c *commit) run() error {
+	if err := c.files.close(); err != nil {
+		return fmt.Errorf("close files: %w", err)
+	}
+	if err := c.sync(); err != nil {
+		return err
+	}
+	if err := c.place.create(); err != nil {
+		return err
+	}
+	c.folders.dest = c.place.dir
+	defer c.folders.close()
+	if err := c.index.Entries(c.entry); err != nil {
+		return err
+	}
+	if err := c.leave(""); err != nil {
+		return err
+	}
+	if c.few {
+		return explain(syncFolder(c.place.dir, "."), "sync", c.place.path)
+	}
+	return c.sync()
+}
+
+// sync makes all that was written so far durable, if it is not done one by one.
+func (c *commit) sync() error {
+	if c.few {
+		return nil
+	}
+	return explain(unix.Syncfs(int(c.partial.dir.Fd())), "sync", c.place.path)
+}
+
+// entry places one entry.
+func (c *commit) entry(number, _ uint64, e *manifest.Entry) error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.leave(e.Path); err != nil {
+		return err
+	}
+	dir, name, err := c.folders.of(c.place.of(e.Path))
+	if err == nil {
+		err = c.put(number, e, dir, name)
+	}
+	return explain(err, "place", c.place.shown(e.Path))
+}
+
+func (c *commit) put(number uint64, e *manifest.Entry, dir *os.File, name string) error {
+	switch e.Kind {
+	case manifest.Directory:
+		return c.directory(e, dir, name)
+	case manifest.Symlink:
+		return c.symlink(number, e, dir, name)
+	case manifest.Hardlink:
+		return c.hardlink(number, e, dir, name)
+	}
+	if c.placed.has(number) {
+		return c.skip(e, dir, name)
+	}
+	return c.file(number, e, dir, name)
+}
+
+// directory makes a directory that can be written to until all is in it.
+func (c *commit) directory(e *manifest.Entry, dir *os.File, name string) error {
+	err := unix.Mkdirat(int(dir.Fd()), name, 0o700)
+	if err != nil && !errors.Is(err, unix.EEXIST) {
+		return err
+	}
+	made := err == nil
+	if !made {
+		if err := admit(dir, name); err != nil {
+			return err
+		}
+	}
+	c.open = append(c.open, directory{e.Path, c.metadataOf(e), made})
+	return nil
+}
+
+// admit sees to it that files can be placed in a directory that is there. A user's own may be closed to it.
+func admit(dir *os.File, name string) error {
+	s, err := statAt(dir, name)
+	if err != nil {
+		return err
+	}
+	if !isKind(&s, unix.S_IFDIR) {
+		return unix.ENOTDIR
+	}
+	if user := os.Geteuid(); user == 0 || s.Uid != uint32(user) || s.Mode&0o700 == 0o700 {
+		return nil
+	}
+	f, err := openBelow(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, entryResolve)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	// A path only cannot be changed, but by its name in /proc, which leads nowhere else.
+	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), os.FileMode(s.Mode&0o777|0o700))
+}
+
+// leave finishes the directories that the next path is not in: all of theirs is placed, as entries come in walk order.
+func (c *commit) leave(next string) error {
+	for len(c.open) > 0 {
+		last := &c.open[len(c.open)-1]
+		if next != "" && strings.HasPrefix(next, last.path+"/") {
+			return nil
+		}
+		if err := c.finish(last); err != nil {
+			return explain(err, "finish directory", c.place.shown(last.path))
+		}
+		c.open = c.open[:len(c.open)-1]
+	}
+	return nil
+}
+
+// finish gives a directory its mode and times, and makes what is in it durable.
+func (c *commit) finish(of *directory) error {
+	dir, err := openBelow(c.place.dir, of.path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, entryResolve)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	there, err := statFile(dir)
+	if err != nil {
+		return err
+	}
+	if _, err := of.apply(dir, &there); err != nil && (of.made || !errors.Is(err, unix.EPERM)) {
+		return err // a directory that was there may belong to somebody else: it stays as it was
+	}
+	if c.few {
+		return dir.Sync()
+	}
+	return nil
+}

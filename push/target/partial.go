@@ -1,0 +1,215 @@
+package target
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/push/manifest"
+)
+
+// What is in the folder of a partial.
+const (
+	infoFile     = "info"
+	manifestFile = "manifest"
+	mapFile      = "map"
+	dataFolder   = "data"
+	groupSize    = 1024 // files of a folder in data
+)
+
+// partial is the folder of a push that is not finished. Only this process can enter it, so names in it are plain.
+type partial struct {
+	parent   *os.Root // of all partials
+	name     string
+	folder   *os.Root
+	dir      *os.File // folder: its lock keeps other processes out
+	data     *os.File
+	manifest *os.File
+	marks    *os.File // the map: which blocks were written
+	info     info     // of the push that was here before
+	old      bool     // there was one
+}
+
+// info is for the next push of the same, and for people who look into the folder.
+type info struct {
+	ID    manifest.ID `json:"id"`
+	Owner string      `json:"owner"`
+	Dest  string      `json:"dest"`
+	Block int         `json:"block"`
+	Since time.Time   `json:"since"`
+}
+
+// partialName is the same for the same manifest at the same place.
+func partialName(o *Order, p *place) string {
+	place := manifest.HashOf([]byte(p.path))
+	return fmt.Sprintf("%x-%x", o.Manifest.Hash[:16], place[:4])
+}
+
+// openPartial opens or makes the folder of a push.
+func (r *Root) openPartial(o *Order, where *place) (*partial, error) {
+	parent, err := r.partials(true)
+	if err != nil {
+		return nil, err
+	}
+	p := &partial{parent: parent, name: partialName(o, where)}
+	if err := p.open(o); err != nil {
+		return nil, errors.Join(err, p.close())
+	}
+	if _, err := parent.Lstat(p.name); missing(err) { // swept away before it was locked
+		return nil, errors.Join(fmt.Errorf("folder of the push: %w", ErrChanged), p.close())
+	}
+	return p, nil
+}
+
+func (p *partial) open(o *Order) (err error) {
+	if p.folder, err = openFolder(p.parent, p.name, true); err != nil {
+		return err
+	}
+	if p.dir, err = p.folder.Open("."); err != nil {
+		return err
+	}
+	p.old = p.readInfo() == nil
+	if err := unix.Flock(int(p.dir.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		return inUse(o.Dest, &InUse{p.info.ID, p.info.Owner, p.info.Dest, p.info.Since})
+	}
+	return p.openFiles()
+}
+
+func (p *partial) openFiles() (err error) {
+	if p.manifest, err = p.file(manifestFile); err != nil {
+		return err
+	}
+	if p.marks, err = p.file(mapFile); err != nil {
+		return err
+	}
+	if err := p.folder.Mkdir(dataFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+		return explain(err, "create", p.shown(dataFolder))
+	}
+	p.data, err = p.folder.Open(dataFolder)
+	return err
+}
+
+func (p *partial) file(name string) (*os.File, error) {
+	f, err := p.folder.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o600)
+	return f, explain(err, "open", p.shown(name))
+}
+
+func (p *partial) shown(name string) string { return p.folder.Name() + "/" + name }
+
+func (p *partial) readInfo() error {
+	text, err := p.folder.ReadFile(infoFile)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, &p.info)
+}
+
+func (p *partial) writeInfo(i info) error {
+	text, err := json.Marshal(i)
+	if err != nil {
+		return err
+	}
+	return explain(p.folder.WriteFile(infoFile, append(text, '\n'), 0o600), "write", p.shown(infoFile))
+}
+
+// close leaves the folder as it is, for the next push.
+func (p *partial) close() error {
+	var errs []error
+	for _, c := range []io.Closer{p.data, p.marks, p.manifest, p.dir} {
+		if c.(*os.File) != nil {
+			errs = append(errs, c.Close())
+		}
+	}
+	if p.folder != nil {
+		errs = append(errs, p.folder.Close())
+	}
+	return errors.Join(append(errs, p.parent.Close())...)
+}
+
+// remove deletes the folder, and closes it.
+func (p *partial) remove() error {
+	return errors.Join(explain(p.parent.RemoveAll(p.name), "remove", p.shown("")), p.close())
+}
+
+// dataName is where the file of an entry is.
+func dataName(number uint64) string {
+	return strconv.FormatUint(number/groupSize, 10) + "/" + strconv.FormatUint(number, 10)
+}
+
+// openData opens the file of an entry.
+func (p *partial) openData(name string, flags int) (*os.File, error) {
+	fd, err := openat(p.data, name, flags)
+	if flags&unix.O_CREAT != 0 && missing(err) {
+		if err := p.makeGroup(name); err != nil {
+			return nil, err
+		}
+		fd, err = openat(p.data, name, flags)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return os.NewFile(uintptr(fd), name), nil
+}
+
+func openat(dir *os.File, name string, flags int) (int, error) {
+	return unix.Openat(int(dir.Fd()), name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+}
+
+// makeGroup makes the folder that a name of data is in.
+func (p *partial) makeGroup(name string) error {
+	group, _ := split(name)
+	if err := unix.Mkdirat(int(p.data.Fd()), group, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
+		return err
+	}
+	return nil
+}
+
+func (p *partial) has(number uint64) bool {
+	_, err := statAt(p.data, dataName(number))
+	return err == nil
+}
+
+// discard removes what may be under a name of data.
+func (p *partial) discard(name string) error {
+	if err := unix.Unlinkat(int(p.data.Fd()), name, 0); err != nil && !missing(err) {
+		return err
+	}
+	return nil
+}
+
+// claimed reads the map: blocks of the layout of now that were written, as far as the layout of then tells.
+func (p *partial) claimed(l manifest.Layout) (bitset, error) {
+	set := newBitset(uint64(l.Blocks()))
+	if !p.old || p.info.Block <= 0 {
+		return set, nil
+	}
+	then := manifest.NewLayout(manifest.ContentStream, l.Size, p.info.Block)
+	octets, err := io.ReadAll(io.NewSectionReader(p.marks, 0, int64(then.Blocks()+7)/8))
+	if err != nil {
+		return nil, err
+	}
+	for block := range l.Blocks() {
+		if covered(octets, then, l.Offset(block), uint64(l.Len(block))) {
+			set.add(uint64(block))
+		}
+	}
+	return set, nil
+}
+
+// covered reports whether all blocks of a part of the content are marked.
+func covered(octets []byte, l manifest.Layout, offset, length uint64) bool {
+	last := (offset + max(length, 1) - 1) / uint64(l.Block)
+	for block := offset / uint64(l.Block); block <= last; block++ {
+		if block/8 >= uint64(len(octets)) || octets[block/8]&(1<<(block%8)) == 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,159 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is where a push goes.
+type place struct {
+	dir   *os.File // the deepest directory on the way to DEST that is there
+	below []string // directories from there to DEST that are not there yet
+	name  string   // of a single file; "": entries keep their names
+	path  string   // of DEST, with all links resolved, the name of a single file included
+}
+
+// find resolves DEST.
+func (r *Root) find(o *Order) (*place, error) {
+	rel, err := r.relative(o.Dest)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := r.openDest(rel)
+	switch {
+	case err == nil:
+		return r.placeAt(dir, nil, "")
+	case o.Single && !strings.HasSuffix(o.Dest, "/") && rel != "." && (missing(err) || errors.Is(err, unix.ENOTDIR)):
+		return r.deepest(filepath.Dir(rel), filepath.Base(rel), o)
+	}
+	return r.deepest(rel, "", o)
+}
+
+// deepest finds what is there of a path.
+func (r *Root) deepest(rel, name string, o *Order) (*place, error) {
+	var below []string
+	for {
+		dir, err := r.openDest(rel)
+		if err == nil {
+			return r.placeAt(dir, below, name)
+		}
+		if !missing(err) || rel == "." {
+			return nil, explainDest(err, o.Dest)
+		}
+		below = append([]string{filepath.Base(rel)}, below...)
+		rel = filepath.Dir(rel)
+	}
+}
+
+func explainDest(err error, dest string) error {
+	if errors.Is(err, unix.EXDEV) {
+		return fmt.Errorf("destination %q: a link on the way leads %w", dest, ErrOutside)
+	}
+	return explain(err, "destination", dest)
+}
+
+func (r *Root) openDest(rel string) (*os.File, error) {
+	resolve := uint64(destResolve)
+	if r.dir == "/" {
+		resolve = wholeResolve
+	}
+	return openBelow(r.at, rel, unix.O_PATH|unix.O_DIRECTORY, resolve)
+}
+
+// relative is DEST as a path below the root.
+func (r *Root) relative(dest string) (string, error) {
+	if dest == "" || strings.ContainsRune(dest, 0) {
+		return "", fmt.Errorf("destination %q is no path: %w", dest, ErrOutside)
+	}
+	rel := filepath.Clean(dest)
+	if filepath.IsAbs(rel) {
+		below, ok := trimRoot(rel, r.dir)
+		if !ok {
+			below, ok = trimRoot(rel, r.given)
+		}
+		if !ok {
+			return "", fmt.Errorf("destination %q is %w %q", dest, ErrOutside, r.dir)
+		}
+		rel = below
+	}
+	if !filepath.IsLocal(rel) {
+		return "", fmt.Errorf("destination %q is %w %q", dest, ErrOutside, r.dir)
+	}
+	return rel, nil
+}
+
+func trimRoot(path, root string) (string, bool) {
+	below, ok := strings.CutPrefix(path+"/", strings.TrimSuffix(root, "/")+"/")
+	return filepath.Clean("./" + below), ok
+}
+
+// placeAt finishes a place: what of it is ours alone is not for pushes.
+func (r *Root) placeAt(dir *os.File, below []string, name string) (*place, error) {
+	there, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()))
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("where is the destination? %w", err), dir.Close())
+	}
+	path := filepath.Join(append(append([]string{there}, below...), name)...)
+	if rel, ok := trimRoot(path, r.dir); ok && (rel == weftFolder || strings.HasPrefix(rel, weftFolder+"/")) {
+		return nil, errors.Join(fmt.Errorf("destination %q is the agent's own folder: %w", path, ErrOutside), dir.Close())
+	}
+	return &place{dir, below, name, path}, nil
+}
+
+// absent reports that DEST, or the directory of a single file, was not there.
+func (p *place) absent() bool { return len(p.below) > 0 }
+
+// of is the path of an entry below DEST.
+func (p *place) of(path string) string {
+	if p.name != "" {
+		return p.name
+	}
+	return path
+}
+
+// shown is the path of an entry, for people.
+func (p *place) shown(path string) string {
+	if p.name != "" {
+		return p.path
+	}
+	return filepath.Join(p.path, path)
+}
+
+func (p *place) close() error { return p.dir.Close() }
+
+// create makes what is missing on the way to DEST.
+func (p *place) create() error {
+	for len(p.below) > 0 {
+		next, err := p.enter(p.below[0])
+		if err != nil {
+			return explain(err, "create directory", p.path)
+		}
+		_ = p.dir.Close() // a path only
+		p.dir, p.below = next, p.below[1:]
+	}
+	return nil
+}
+
+func (p *place) enter(name string) (*os.File, error) {
+	if err := unix.Mkdirat(int(p.dir.Fd()), name, 0o755); err != nil && !errors.Is(err, unix.EEXIST) {
+		return nil, err
+	}
+	if err := syncFolder(p.dir, "."); err != nil {
+		return nil, err
+	}
+	return openBelow(p.dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, entryResolve)
+}
+
+// syncFolder makes what was named in a directory durable.
+func syncFolder(dir *os.File, path string) error {
+	f, err := openBelow(dir, path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, entryResolve)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,222 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/weft-fabric/weft/push/manifest"
+)
+
+// WriteManifest keeps a block of the manifest. Blocks may come again.
+func (d *Delivery) WriteManifest(block int, payload []byte) error {
+	d.life.RLock()
+	defer d.life.RUnlock()
+	if d.ended {
+		return errEnded
+	}
+	if err := checkBlock(d.layouts.manifest, block, payload); err != nil || d.index != nil {
+		return err // one that is done is not written again: it has been checked
+	}
+	_, err := d.manifest.WriteAt(payload, int64(d.layouts.manifest.Offset(block)))
+	return explain(err, "write", "manifest")
+}
+
+func checkBlock(l manifest.Layout, block int, payload []byte) error {
+	if block < 0 || block >= l.Blocks() || len(payload) != l.Len(block) {
+		return fmt.Errorf("block %d of %d bytes does not fit a stream of %d bytes in blocks of %d", block, len(payload), l.Size, l.Block)
+	}
+	return nil
+}
+
+// ManifestDone checks the manifest as a whole, and what is in the way of its entries.
+func (d *Delivery) ManifestDone() error {
+	d.life.Lock()
+	defer d.life.Unlock()
+	if d.ended {
+		return errEnded
+	}
+	if d.index != nil {
+		return nil
+	}
+	index, summary, err := manifest.Open(d.manifest, int64(d.order.Manifest.Size))
+	if err != nil {
+		return fmt.Errorf("manifest: %w", err)
+	}
+	if !summary.Equal(&d.order.Manifest) {
+		return errors.New("the manifest is not the one that was announced")
+	}
+	d.placed, d.since = newBitset(summary.Entries), time.Now()
+	blocks := uint64(d.layouts.content.Blocks())
+	d.hashed, d.unread = newBitset(blocks), newBitset(blocks)
+	if err := (&survey{Delivery: d, index: index}).run(); err != nil {
+		return err
+	}
+	d.index = index
+	return nil
+}
+
+// survey looks at what is in place already.
+type survey struct {
+	*Delivery
+	index   *manifest.Index
+	folders folders
+	exists  names // files that are different for certain
+}
+
+func (s *survey) run() error {
+	s.folders.dest = s.place.dir
+	defer s.folders.close()
+	if err := s.index.Entries(s.entry); err != nil {
+		return err
+	}
+	if s.exists.count > 0 && !s.order.Force && !s.order.Verify {
+		return s.exists.conflict()
+	}
+	if s.order.Verify {
+		return nil
+	}
+	return s.root.room(s.need)
+}
+
+func (s *survey) entry(number, _ uint64, e *manifest.Entry) error {
+	if first, _, _ := strings.Cut(e.Path, "/"); first == weftFolder && s.place.path == s.root.dir {
+		return fmt.Errorf("%q is in the agent's own folder: %w", e.Path, ErrOutside)
+	}
+	there, err := s.look(e)
+	if missing(err) {
+		s.need += s.lacking(number, e)
+		return nil
+	}
+	if err != nil && !s.order.Verify {
+		return explain(err, "look at", s.place.shown(e.Path))
+	}
+	if err == nil {
+		if err := s.compare(number, e, &there); err != nil && !s.order.Verify {
+			return err
+		}
+	}
+	return nil
+}
+
+// started reports whether an earlier attempt has begun to write a file.
+func (s *survey) started(number uint64) bool {
+	return s.partial != nil && s.partial.old && s.partial.has(number)
+}
+
+// lacking is how many bytes a file will take that it does not take yet.
+func (s *survey) lacking(number uint64, e *manifest.Entry) uint64 {
+	if s.started(number) {
+		return 0
+	}
+	return e.Content()
+}
+
+// look is what is in place of an entry.
+func (s *survey) look(e *manifest.Entry) (unix.Stat_t, error) {
+	if s.place.absent() {
+		return unix.Stat_t{}, unix.ENOENT
+	}
+	dir, name, err := s.folders.of(s.place.of(e.Path))
+	if err != nil {
+		return unix.Stat_t{}, err
+	}
+	return statAt(dir, name)
+}
+
+// compare judges what is in place of an entry by all but its content.
+func (s *survey) compare(number uint64, e *manifest.Entry, there *unix.Stat_t) error {
+	path := s.place.shown(e.Path)
+	if isKind(there, unix.S_IFDIR) != (e.Kind == manifest.Directory) {
+		if e.Kind == manifest.Directory {
+			return fmt.Errorf("%q: %w", path, ErrNotDirectory)
+		}
+		return fmt.Errorf("%q: %w", path, ErrIsDirectory)
+	}
+	switch e.Kind {
+	case manifest.File:
+		if isKind(there, unix.S_IFREG) && uint64(there.Size) == e.Size && s.holesAreEmpty(e) {
+			if !s.started(number) { // else the partial has its content, and Commit compares
+				s.placed.add(number)
+			}
+			return nil
+		}
+		s.need += s.lacking(number, e)
+		s.exists.add(path)
+	case manifest.Symlink, manifest.Hardlink:
+		if !s.sameLink(e, there) {
+			s.exists.add(path)
+		}
+	}
+	return nil
+}
+
+// sameLink reports whether the link of an entry is in place. The survey holds the folder of the entry open.
+func (s *survey) sameLink(e *manifest.Entry, there *unix.Stat_t) bool {
+	if e.Kind == manifest.Symlink {
+		dir, name, err := s.folders.of(s.place.of(e.Path))
+		return err == nil && isKind(there, unix.S_IFLNK) && linkAt(dir, name) == e.Link
+	}
+	first, err := openBelow(s.place.dir, e.Link, unix.O_PATH|unix.O_NOFOLLOW, entryResolve)
+	if err != nil {
+		return false
+	}
+	defer first.Close()
+	f, err := statFile(first)
+	return err == nil && f.Dev == there.Dev && f.Ino == there.Ino
+}
+
+// linkAt is where a link leads, or "".
+func linkAt(dir *os.File, name string) string {
+	into := make([]byte, manifest.MaxPath+1)
+	n, err := unix.Readlinkat(int(dir.Fd()), name, into)
+	if err != nil {
+		return ""
+	}
+	return string(into[:n])
+}
+
+// holesAreEmpty reports whether the file in place has nothing but zeros where the entry has no data: blocks do not tell.
+func (s *survey) holesAreEmpty(e *manifest.Entry) bool {
+	if e.Extents == nil {
+		return true
+	}
+	f, err := openEntry(s.place.dir, s.place.of(e.Path))
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	at := uint64(0)
+	for _, extent := range append(e.Extents[:len(e.Extents):len(e.Extents)], manifest.Extent{Offset: e.Size}) {
+		if !zeros(f, at, extent.Offset) {
+			return false
+		}
+		at = extent.Offset + extent.Length
+	}
+	return true
+}
+
+// zeros reports whether a part of a file is zero. Holes are not read.
+func zeros(f *os.File, from, to uint64) bool {
+	buffer := make([]byte, 64<<10)
+	for from < to {
+		data, err := f.Seek(int64(from), unix.SEEK_DATA)
+		if errors.Is(err, unix.ENXIO) || err == nil && uint64(data) >= to {
+			return true
+		}
+		if err == nil {
+			from = uint64(data)
+		}
+		n, err := f.ReadAt(buffer[:min(uint64(len(buffer)), to-from)], int64(from))
+		if err != nil && !errors.Is(err, io.EOF) || n == 0 || strings.Trim(string(buffer[:n]), "\x00") != "" {
+			return false
+		}
+		from += uint64(n)
+	}
+	return true
+}

@@ -1,0 +1,50 @@
+package target
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Sweep removes partials that nobody has touched for so long. Those of pushes under way stay.
+func (r *Root) Sweep(now time.Time, age time.Duration) error {
+	partials, err := r.partials(false)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	defer partials.Close()
+	list, err := fs.ReadDir(partials.FS(), ".")
+	if err != nil {
+		return fmt.Errorf("sweep: %w", err)
+	}
+	var errs []error
+	for _, entry := range list {
+		errs = append(errs, sweepOne(partials, entry.Name(), now.Add(-age)))
+	}
+	return errors.Join(errs...)
+}
+
+// sweepOne removes a partial that was last touched before a time.
+func sweepOne(partials *os.Root, name string, before time.Time) error {
+	dir, err := partials.Open(name)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return nil // it is in use
+	}
+	for _, file := range []string{"", "/" + infoFile, "/" + manifestFile, "/" + mapFile} {
+		if s, err := partials.Lstat(name + file); err == nil && s.ModTime().After(before) {
+			return nil
+		}
+	}
+	return partials.RemoveAll(name)
+}
