@@ -39,6 +39,31 @@ func (b *batch) reset() { b.count, b.size, b.used, b.framed = 0, 0, 0, 0 }
 
 func (b *batch) iovecs() []iovec { return b.pieces[:b.count] }
 
+// cut leaves the first n bytes to be written. The frames stay: what is not written of them is kept.
+func (b *batch) cut(n int) {
+	if n >= b.size {
+		return
+	}
+	b.size = n
+	for i := range b.pieces[:b.count] {
+		if p := &b.pieces[i]; n <= int(p.length) {
+			p.length, b.count = uint64(n), i+1
+			return
+		}
+		n -= int(b.pieces[i].length)
+	}
+}
+
+// isOnlyWords reports whether there is nothing in it of a request, or of an answer to one.
+func (b *batch) isOnlyWords() bool {
+	for i := range b.frames[:b.framed] {
+		if b.frames[i].from != fromNobody {
+			return false
+		}
+	}
+	return true
+}
+
 // add appends a piece, and returns its length.
 func (b *batch) add(piece []byte) int {
 	b.pieces[b.count] = iovecOf(piece)

@@ -17,6 +17,7 @@ const (
 	starved                        // the peer has no receive
 	chained                        // the arrival that the request waits for has not come
 	unmapped                       // what a key names is not mapped yet
+	paced                          // the device has sent what it may for now
 	arrived                        // nothing is in the way: the request may start, or go on
 )
 

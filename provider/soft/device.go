@@ -27,6 +27,7 @@ type Device struct {
 	identity   identity
 	nic        nic
 	epoch      atomic.Uint32 // of the last life of any queue pair: a number that is used again never has an old epoch
+	pacer      *pacer        // nil: it sends as much as it can
 	locks      atomic.Uint64 // taken on the data path, other than those of completion queues
 	arena      *arena        // nil: no neighbours
 	controls   controlWords  // of the regions of its domains
@@ -66,6 +67,7 @@ func open(config Config) (*Device, error) {
 		config:   config,
 		identity: newIdentity(),
 		nic:      nic{call: make(chan struct{}, 1)},
+		pacer:    newPacer(config.Rate),
 		domains:  make(map[*Domain]struct{}),
 		queues:   make(map[*CompletionQueue]struct{}),
 		pairs:    make(map[uint32]*QueuePair),

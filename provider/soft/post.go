@@ -38,7 +38,7 @@ func (q *QueuePair) errorf(format string, args ...any) error {
 // that were.
 func (q *QueuePair) accept(list []driver.Request) int {
 	r := &list[0]
-	if q.wire != nil || q.requester.backlog.count > 0 || r.After.Count > 0 || q.life.Load().phase() != phaseReady {
+	if q.wire != nil || q.device.pacer != nil || q.requester.backlog.count > 0 || r.After.Count > 0 || q.life.Load().phase() != phaseReady {
 		q.setAside(r)
 		return 1
 	}
@@ -121,7 +121,11 @@ func (q *QueuePair) advance() clock.Time {
 	for b := &q.requester.backlog; b.count > 0; {
 		w := b.front()
 		v := q.awaitArrival(w)
-		if v == arrived {
+		switch {
+		case v != arrived:
+		case q.device.pacer != nil:
+			v = q.carryPaced(w)
+		default:
 			v = q.carry(&w.request, w.taken)
 		}
 		switch v {
@@ -133,6 +137,8 @@ func (q *QueuePair) advance() clock.Time {
 			return q.requester.deadline
 		case unmapped:
 			return q.requester.askBy
+		case paced:
+			return q.requester.allowed.since
 		}
 		q.conclude(q.unkeep(), v)
 	}

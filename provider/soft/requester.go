@@ -26,6 +26,8 @@ type requester struct {
 	deadline clock.Time // when waiting for a receive ends; 0: not waiting
 	askBy    clock.Time // when waiting for a neighbour's memory ends; 0: not waiting
 	seen     uint64     // who was inside this end's gate when a window's loan ended
+
+	allowed allowance // of bytes to send, if the device has a rate
 }
 
 // reset forgets the peer. The backlog is empty, and keeps its memory.

@@ -89,7 +89,7 @@ func (q *QueuePair) strike(src []byte, at uint64) bool {
 
 // takeAim remembers what a short write goes to, for the next one.
 func (v *visit) takeAim() {
-	if r := v.request; r.Op == driver.OpWrite && v.total <= volleyWrite && v.target.region != nil {
+	if r := v.request; r.Op == driver.OpWrite && v.q.device.pacer == nil && v.total <= volleyWrite && v.target.region != nil {
 		me := &v.q.requester
 		me.aimed, me.aimedKey = v.target, r.Remote.Key
 	}

@@ -57,6 +57,8 @@ type wire struct {
 	rewind   bool          // it is to be sent again, and everything behind it, as soon as the frame at hand is written
 	doom     driver.Status // of the oldest, which cannot be sent; OK: none
 	pinging  atomic.Bool
+
+	allowed allowance // of what is written, if the device has a rate
 }
 
 var (

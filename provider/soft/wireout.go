@@ -49,6 +49,11 @@ func (w *wire) write() (next clock.Time, n int) {
 		w.heed()
 		return next, 0
 	}
+	if p := w.q.device.pacer; p != nil && !w.pace(p, b) {
+		w.leave(mark)
+		w.passLocals()
+		return w.allowed.since, 0
+	}
 	n, errno := w.pipe.writev(b.iovecs())
 	w.leave(mark)
 	w.passLocals()
@@ -57,6 +62,7 @@ func (w *wire) write() (next clock.Time, n int) {
 		return clock.Never, 0
 	}
 	w.poller.moved += uint64(n)
+	w.allowed.spend(uint64(n))
 	w.block(n < b.size || !w.pipe.clean())
 	w.out.answers = !w.out.answers
 	w.settleBatch(b, n)
