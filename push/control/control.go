@@ -1,7 +1,7 @@
 // Package control is what a pusher and the agents of hosts say to each other about a push: requests and answers, which
 // travel as JSON in calls to the service of an agent. Blocks travel otherwise: see package member.
 //
-// An agent believes nothing of it: everything that came from a peer is checked by a Check method before it is used.
+// An agent believes nothing of it: Decode checks everything that came from a peer before it is used.
 package control
 
 import (

@@ -139,6 +139,9 @@ func hashIn(header []byte, index int) Hash {
 	return Hash(header[pagePrefix+index*hashBytes:][:hashBytes])
 }
 
+// MaxClosing is how many bytes a closing record has at most.
+const MaxClosing = 256
+
 // Closing is what a pusher says at the end: what all must have by now.
 type Closing struct {
 	Manifest, Root Hash

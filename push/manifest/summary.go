@@ -2,6 +2,8 @@ package manifest
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -73,4 +75,27 @@ func (s *Summary) count(e *Entry) {
 	if len(s.Tops) < MaxTops && !strings.Contains(e.Path, "/") {
 		s.Tops = append(s.Tops, e.Path)
 	}
+}
+
+// ErrSummary: no manifest has such a summary.
+var ErrSummary = errors.New("bad summary of a manifest")
+
+// Check refuses numbers that no manifest has. Whether they are those of a certain one, Open tells.
+func (s *Summary) Check() error {
+	switch {
+	case s.Size < uint64(len(magic)+chunkHeader) || s.Size > MaxSize:
+		return fmt.Errorf("%w: it has %d bytes", ErrSummary, s.Size)
+	case s.Entries > MaxEntries || s.Files > s.Entries || s.Directories > s.Entries-s.Files:
+		return fmt.Errorf("%w: %d files and %d directories are among %d entries", ErrSummary, s.Files, s.Directories, s.Entries)
+	case s.Content > MaxSize || s.Files == 0 && s.Content > 0 || s.Disk < s.Content || s.Disk > s.Content+s.Files*diskPage:
+		return fmt.Errorf("%w: %d files of %d bytes take %d", ErrSummary, s.Files, s.Content, s.Disk)
+	case len(s.Tops) > MaxTops || uint64(len(s.Tops)) > s.Entries || (len(s.Tops) == 0) != (s.Entries == 0):
+		return fmt.Errorf("%w: %d names at the top of %d entries", ErrSummary, len(s.Tops), s.Entries)
+	}
+	for _, name := range s.Tops {
+		if err := CheckPath(name); err != nil || strings.Contains(name, "/") {
+			return fmt.Errorf("%w: there is no name %.40q at the top", ErrSummary, name)
+		}
+	}
+	return nil
 }
