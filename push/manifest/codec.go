@@ -16,14 +16,19 @@ const (
 
 // front is what an entry shares with the one before it in its chunk. The zero front is that of a chunk's first entry.
 type front struct {
-	path           string
-	mode, uid, gid uint32
-	any            bool // there was one before
+	path  []byte
+	link  []byte // what was decoded, within the chunk
+	owner owner
+	any   bool // there was one before
 }
 
-func (f *front) take(e *Entry) { *f = front{e.Path, e.Mode, e.UID, e.GID, true} }
+// owner is what entries often have in common.
+type owner struct{ mode, uid, gid uint32 }
 
-func (f *front) same(e *Entry) bool { return f.any && *f == front{f.path, e.Mode, e.UID, e.GID, true} }
+func ownerOf(e *Entry) owner { return owner{e.Mode, e.UID, e.GID} }
+
+// name gives an entry that was decoded its strings, which are left out until somebody wants to see it.
+func (f *front) name(e *Entry) { e.Path, e.Link = string(f.path), string(f.link) }
 
 // shared is how many bytes a path has in common with the one before.
 func (f *front) shared(path string) int {
@@ -36,7 +41,7 @@ func (f *front) shared(path string) int {
 
 // encode appends an entry that was checked.
 func (f *front) encode(to []byte, e *Entry) []byte {
-	first, same := byte(e.Kind), f.same(e)
+	first, same := byte(e.Kind), f.any && f.owner == ownerOf(e)
 	if same {
 		first |= flagSame
 	}
@@ -51,9 +56,8 @@ func (f *front) encode(to []byte, e *Entry) []byte {
 			to = binary.AppendUvarint(to, uint64(n))
 		}
 	}
-	to = binary.AppendVarint(to, e.ModTime)
-	f.take(e)
-	return appendKind(to, e)
+	f.path, f.owner, f.any = append(f.path[:shared], e.Path[shared:]...), ownerOf(e), true
+	return appendKind(binary.AppendVarint(to, e.ModTime), e)
 }
 
 // appendKind appends what only entries of this kind have.
@@ -85,47 +89,49 @@ func appendExtents(to []byte, extents []Extent) []byte {
 	return to
 }
 
-// decode reads the next entry. It may be anything: Check has not seen it. Memory of the entry that e was is used again.
+// decode reads the next entry, but for its strings, which are for name. It may be anything: Check has not seen it. Memory of the entry
+// that e was is used again.
 func (f *front) decode(c *cursor.Cursor, e *Entry) {
 	first := c.Uint8("kind")
 	extents := e.Extents[:0]
-	*e = Entry{Kind: Kind(first & kindBits), Mode: f.mode, UID: f.uid, GID: f.gid}
+	*e = Entry{Kind: Kind(first & kindBits), Mode: f.owner.mode, UID: f.owner.uid, GID: f.owner.gid}
 	if first&^(kindBits|flagSame|flagSparse) != 0 || first&flagSame != 0 && !f.any || first&flagSparse != 0 && e.Kind != File {
 		c.Fail("no entry begins with %#x here", first)
 	}
-	e.Path = f.decodePath(c)
+	f.decodePath(c)
 	if first&flagSame == 0 {
 		e.Mode, e.UID, e.GID = number(c, "mode"), number(c, "owner"), number(c, "group")
 	}
-	if f.any && (first&flagSame != 0) != f.same(e) {
+	if first&flagSame == 0 && f.any && f.owner == ownerOf(e) {
 		c.Fail("mode and owner are repeated")
 	}
 	e.ModTime = signed(c.Uvarint("time"))
-	decodeKind(c, e, first&flagSparse != 0, extents)
-	f.take(e)
+	f.owner, f.any = ownerOf(e), true
+	f.decodeKind(c, e, first&flagSparse != 0, extents)
 }
 
-func (f *front) decodePath(c *cursor.Cursor) string {
+func (f *front) decodePath(c *cursor.Cursor) {
 	shared := c.Uvarint("shared part of a path")
 	rest := text(c, "path")
 	if shared > uint64(len(f.path)) {
 		c.Fail("a path shares %d bytes with one of %d", shared, len(f.path))
-		return ""
+		return
 	}
 	if int(shared) < len(f.path) && len(rest) > 0 && rest[0] == f.path[shared] {
 		c.Fail("a path shares more than %d bytes with the one before", shared)
 	}
-	return f.path[:shared] + string(rest)
+	f.path = append(f.path[:shared], rest...)
 }
 
-func decodeKind(c *cursor.Cursor, e *Entry, sparse bool, extents []Extent) {
+func (f *front) decodeKind(c *cursor.Cursor, e *Entry, sparse bool, extents []Extent) {
+	f.link = nil
 	switch e.Kind {
 	case File:
 		if e.Size = c.Uvarint("size"); sparse {
 			e.Extents = decodeExtents(c, extents)
 		}
 	case Symlink, Hardlink:
-		e.Link = string(text(c, "target"))
+		f.link = text(c, "target")
 	}
 }
 

@@ -22,7 +22,7 @@ func (x *Index) Content() uint64 { return x.content }
 // Entries goes through all entries in their order. At is where the entry's bytes begin in the content. The entry is valid during
 // visit only; its strings may be kept.
 func (x *Index) Entries(visit func(number, at uint64, e *Entry) error) error {
-	return x.scan(0, func(at place, e *Entry) error { return visit(at.number, at.content, e) })
+	return x.scan(0, 0, func(at place, e *Entry) error { return visit(at.number, at.content, e) })
 }
 
 // Piece is a part of a file, and of the content.
@@ -45,7 +45,7 @@ func (x *Index) Pieces(offset, length uint64, visit func(Piece) error) error {
 	// The last chunk that begins at or before the offset: those before it that begin there, too, have no content.
 	chunk := sort.Search(len(x.places), func(i int) bool { return x.places[i].content > offset }) - 1
 	window := window{offset, offset + length}
-	return x.scan(chunk, func(at place, e *Entry) error {
+	return x.scan(chunk, offset, func(at place, e *Entry) error {
 		if at.content >= window.end {
 			return errEnough
 		}
@@ -56,12 +56,12 @@ func (x *Index) Pieces(offset, length uint64, visit func(Piece) error) error {
 // errEnough ends a scan.
 var errEnough = errors.New("enough")
 
-// scan goes through the entries from a chunk on.
-func (x *Index) scan(chunk int, visit func(place, *Entry) error) error {
+// scan goes through the entries from a chunk on, but for those whose bytes end before skip.
+func (x *Index) scan(chunk int, skip uint64, visit func(place, *Entry) error) error {
 	if chunk >= len(x.places) {
 		return nil
 	}
-	r := reader{from: x.from, size: x.size, next: x.places[chunk]}
+	r := reader{from: x.from, size: x.size, next: x.places[chunk], skip: skip}
 	for {
 		count, err := r.chunk()
 		if err != nil || count == 0 {

@@ -76,9 +76,9 @@ func (o *opener) one() (more bool, err error) {
 }
 
 // check judges an entry as a Writer does.
-func (o *opener) check(_ place, e *Entry) error {
+func (o *opener) check(at place, e *Entry) error {
 	if err := admit(e, &o.order, &o.summary); err != nil {
-		return fmt.Errorf("%w, entry %d: %w", ErrManifest, o.next.number, err)
+		return fmt.Errorf("%w, entry %d: %w", ErrManifest, at.number, err)
 	}
 	o.summary.count(e)
 	return nil

@@ -24,6 +24,7 @@ type reader struct {
 	from io.ReaderAt
 	size uint64
 	next place
+	skip uint64 // entries whose bytes end before this place in the content are not visited
 
 	header [chunkHeader]byte // of the present chunk
 	body   []byte            //
@@ -39,7 +40,7 @@ func (r *reader) chunk() (count int, err error) {
 		return 0, r.wrong("a chunk of %d entries in %d bytes", n, length)
 	}
 	if cap(r.body) < int(length) {
-		r.body = make([]byte, length, max(length, chunkBytes))
+		r.body = make([]byte, length)
 	}
 	r.body = r.body[:length]
 	return int(n), r.read(r.body)
@@ -79,14 +80,24 @@ func (r *reader) entries(count int, visit func(place, *Entry) error) error {
 		if e.Extents != nil {
 			spare = e.Extents
 		}
-		if err := visit(r.next, &e); err != nil {
+		if err := r.visit(&f, &e, visit); err != nil {
 			return err
 		}
-		r.next.number++
-		r.next.content += e.Content()
 	}
 	if err := c.End(); err != nil {
 		return r.wrong("%v", err)
 	}
 	return nil
+}
+
+// visit shows the entry that was decoded, unless it is skipped, and moves on.
+func (r *reader) visit(f *front, e *Entry, visit func(place, *Entry) error) error {
+	at, content := r.next, e.Content()
+	r.next.number++
+	r.next.content += content
+	if r.next.content < r.skip {
+		return nil
+	}
+	f.name(e)
+	return visit(at, e)
 }
