@@ -86,7 +86,8 @@ const maxLinkMemory = 32 << 20
 // links knows the files of which more names are to come.
 type links struct {
 	names  map[inode]*linked
-	memory int
+	memory int // bytes that they take, about
+	limit  int // of memory
 }
 
 type inode struct{ device, number uint64 }
@@ -96,7 +97,7 @@ type linked struct {
 	left  int    // names that have not been seen
 }
 
-func newLinks() *links { return &links{names: make(map[inode]*linked)} }
+func newLinks(limit int) *links { return &links{names: make(map[inode]*linked), limit: limit} }
 
 // first returns the entry that is the same file, if there was one, and remembers this one otherwise.
 func (l *links) first(i *item) (entry string, ok bool) {
@@ -118,7 +119,7 @@ func (l *links) first(i *item) (entry string, ok bool) {
 
 func (l *links) remember(key inode, i *item) {
 	known := &linked{i.entry, int(i.stat.Nlink) - 1}
-	if l.memory+known.cost() > maxLinkMemory {
+	if l.memory+known.cost() > l.limit {
 		return
 	}
 	l.names[key] = known

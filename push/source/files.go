@@ -107,6 +107,17 @@ func (o *files) close() {
 	clear(o.open)
 }
 
+// steady does something with a file that must stay the same from before to after it.
+func (f *file) steady(e *manifest.Entry, do func() error) error {
+	if err := f.check(e); err != nil {
+		return err
+	}
+	if err := do(); err != nil {
+		return err
+	}
+	return f.check(e)
+}
+
 // check compares a file with what was seen of it.
 func (f *file) check(e *manifest.Entry) error {
 	var now unix.Stat_t

@@ -58,14 +58,8 @@ func (s *Source) readPiece(p *manifest.Piece, into []byte) error {
 		return err
 	}
 	defer s.files.release(f)
-	if err := f.check(p.Entry); err != nil {
-		return err
-	}
 	f.advise(p)
-	if err := f.read(into, p.At); err != nil {
-		return err
-	}
-	return f.check(p.Entry)
+	return f.steady(p.Entry, func() error { return f.read(into, p.At) })
 }
 
 // advise has the system read on behind a piece, if the file goes on. It may refuse: then reading is slower.

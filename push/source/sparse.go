@@ -2,6 +2,8 @@ package source
 
 import (
 	"errors"
+	"slices"
+	"sort"
 
 	"golang.org/x/sys/unix"
 
@@ -32,42 +34,59 @@ func extentsOf(fd int, size uint64) ([]manifest.Extent, error) {
 		list.add(uint64(start), min(uint64(end), size))
 		at = uint64(end)
 	}
+	list.finish()
 	if len(list.list) == 1 && list.list[0] == (manifest.Extent{Length: size}) {
 		return nil, nil
 	}
 	return list.list, nil
 }
 
-// extents is a list of data that stays short: holes smaller than gap count as data, and gap grows as it must.
+// extents is a list of data that stays short: when there are too many, those with the smallest holes between them are joined.
 type extents struct {
 	list  []manifest.Extent
-	limit int
-	gap   uint64
+	limit int // that finish leaves; up to twice as many are collected
 }
 
 func (x *extents) add(start, end uint64) {
-	x.list = x.join(x.list, start, end)
-	for len(x.list) > x.limit {
-		x.gap = max(4096, 2*x.gap)
-		shorter := x.list[:0]
-		for _, e := range x.list {
-			shorter = x.join(shorter, e.Offset, e.Offset+e.Length)
-		}
-		x.list = shorter
+	if start >= end { // the file was cut while we looked
+		return
+	}
+	x.list = append(x.list, manifest.Extent{Offset: start, Length: end - start})
+	if len(x.list) == 2*x.limit {
+		x.finish()
 	}
 }
 
-// join appends data to a list, or makes its last extent longer.
-func (x *extents) join(list []manifest.Extent, start, end uint64) []manifest.Extent {
-	if start >= end { // the file was cut while we looked
-		return list
+// finish joins extents until there are no more than the limit.
+func (x *extents) finish() {
+	surplus := len(x.list) - x.limit
+	if surplus <= 0 {
+		return
 	}
-	if n := len(list); n > 0 {
-		last := &list[n-1]
-		if before := last.Offset + last.Length; start-before <= x.gap {
-			last.Length = end - last.Offset
-			return list
+	holes := x.holes()
+	slices.Sort(holes)
+	largest := holes[surplus-1]                                                                 // that is filled
+	equal := surplus - sort.Search(len(holes), func(i int) bool { return holes[i] >= largest }) // how many that large are filled
+	joined := x.list[:1]
+	for _, e := range x.list[1:] {
+		last := &joined[len(joined)-1]
+		hole := e.Offset - last.Offset - last.Length
+		if hole == largest {
+			equal--
+		}
+		if hole < largest || hole == largest && equal >= 0 {
+			last.Length += hole + e.Length
+		} else {
+			joined = append(joined, e)
 		}
 	}
-	return append(list, manifest.Extent{Offset: start, Length: end - start})
+	x.list = joined
+}
+
+// holes are the bytes between each two extents.
+func (x *extents) holes() (holes []uint64) {
+	for i, e := range x.list[1:] {
+		holes = append(holes, e.Offset-x.list[i].Offset-x.list[i].Length)
+	}
+	return holes
 }

@@ -146,7 +146,7 @@ func (w *walker) add(i *item, e *manifest.Entry) error {
 		return w.seen.add(sight{root: uint32(w.at)})
 	}
 	change := i.stat.Ctim.Nano()
-	w.youngest = max(w.youngest, change, e.ModTime)
+	w.youngest = max(w.youngest, change)
 	return w.seen.add(sight{uint32(w.at), i.stat.Dev, i.stat.Ino, change})
 }
 
