@@ -1,0 +1,211 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+// waitTick lets the coarse clock of files go on.
+func waitTick() { time.Sleep(20 * time.Millisecond) }
+
+func TestDestinationOutside(t *testing.T) {
+	outside := t.TempDir()
+	r, dir := openTest(t)
+	for link, to := range map[string]string{
+		"absolute": outside, "relative": "../" + filepath.Base(outside), "up": "..", "magic": "/proc/self/cwd", "loop": "loop",
+		"inside": "real/deep", "second": "inside",
+	} {
+		if err := os.Symlink(to, filepath.Join(dir, link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Join(dir, "real/deep"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := pack(t, file("f", noise(1, 10)))
+	for _, dest := range []string{
+		outside, "/", "/etc", "..", "../x", "a/../../x", dir + "/../x", dir + "x", "", "a\x00b", "absolute", "absolute/new", "relative/new",
+		"up/x", "magic", "magic/x", "inside/../../../x", "second/../../absolute/x", weftFolder, weftFolder + "/partial/x", "real/../.weft",
+	} {
+		if _, err := p.deliver(r, p.order(dest)); !errors.Is(err, ErrOutside) {
+			t.Errorf("%q: %v", dest, err)
+		}
+		if err := r.Preflight(p.order(dest)); !errors.Is(err, ErrOutside) {
+			t.Errorf("preflight of %q: %v", dest, err)
+		}
+	}
+	if _, err := p.deliver(r, p.order("loop/x")); err == nil {
+		t.Error("a loop of links is a destination")
+	}
+	for _, dest := range []string{"inside", "second/more", dir + "/second/again"} {
+		mustDeliver(t, p, r, p.order(dest))
+	}
+	for _, path := range []string{"real/deep/f", "real/deep/more/f", "real/deep/again/f"} {
+		checkTree(t, filepath.Dir(filepath.Join(dir, path)), file("f", noise(1, 10)))
+	}
+	if left := listing(t, outside); len(left) > 0 {
+		t.Errorf("outside is %q", left)
+	}
+}
+
+func TestOwnFolder(t *testing.T) {
+	r, dir := openTest(t)
+	p := pack(t, folder(weftFolder, 0o755), file(weftFolder+"/x", []byte("x")))
+	o := p.order(".")
+	if _, err := p.deliver(r, o); !errors.Is(err, ErrOutside) {
+		t.Error(err)
+	}
+	p.summary.Tops, o.Manifest.Tops = nil, nil // who lies is found out by the manifest
+	if _, err := p.deliver(r, o); err == nil {
+		t.Error("delivered to our own folder")
+	}
+	mustDeliver(t, pack(t, folder(weftFolder, 0o755)), r, pack(t, folder(weftFolder, 0o755)).order("elsewhere"))
+	for _, path := range []string{"", partialFolder} {
+		if s, err := os.Stat(filepath.Join(dir, weftFolder, path)); err != nil || s.Mode().Perm() != 0o700 {
+			t.Error(s.Mode(), err)
+		}
+	}
+}
+
+// Our own folder is believed in only when it is one.
+func TestOwnFolderIsAnothers(t *testing.T) {
+	outside := t.TempDir()
+	for name, put := range map[string]func(path string) error{
+		"link out": func(path string) error { return os.Symlink(outside, path) },
+		"link in":  func(path string) error { return errors.Join(os.Mkdir(path+"x", 0o700), os.Symlink(".weftx", path)) },
+		"file":     func(path string) error { return os.WriteFile(path, nil, 0o600) },
+		"stranger": func(path string) error { return errors.Join(os.Mkdir(path, 0o777), os.Chown(path, 12345, 12345)) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			if name == "stranger" && os.Geteuid() != 0 {
+				t.Skip("only root can give a folder away")
+			}
+			r, dir := openTest(t)
+			if err := put(filepath.Join(dir, weftFolder)); err != nil {
+				t.Fatal(err)
+			}
+			p := pack(t, file("f", noise(1, 10)))
+			if _, err := p.deliver(r, p.order("d")); err == nil {
+				t.Error("it was used")
+			}
+			if left := listing(t, outside); len(left) > 0 {
+				t.Errorf("outside is %q", left)
+			}
+		})
+	}
+}
+
+// Somebody who may write below DEST swaps directories for links while files are placed: whatever comes of it, nothing is outside.
+func TestDirectoriesAreSwapped(t *testing.T) {
+	outside := t.TempDir()
+	write(t, outside+"/victim", []byte("untouched"))
+	r, dir := openTest(t)
+	items := []item{folder("a", 0o755), folder("a/b", 0o755), folder("a/b/c", 0o755)}
+	for i := range 40 {
+		items = append(items, file("a/b/c/"+string(rune('A'+i)), noise(uint64(i), 2000)))
+	}
+	items = append(items, file("a/b/victim", []byte("overwrite")), symlink("a/b/z", "/etc"))
+	p := pack(t, items...)
+	stop := make(chan struct{})
+	var swapper sync.WaitGroup
+	swapper.Go(func() { swap(filepath.Join(dir, "a/b"), outside, stop) })
+	good := 0
+	for range 60 {
+		o := p.order(".")
+		o.Force = true
+		if _, err := p.deliver(r, o); err == nil {
+			good++
+		}
+	}
+	close(stop)
+	swapper.Wait()
+	if left := listing(t, outside); len(left) != 1 {
+		t.Errorf("outside is %q", left)
+	}
+	if data, _ := os.ReadFile(outside + "/victim"); string(data) != "untouched" {
+		t.Errorf("the victim is %q", data)
+	}
+	t.Logf("%d of 60 pushes came through", good)
+	mustDeliverForced(t, p, r)
+	checkTree(t, dir, items...)
+}
+
+func mustDeliverForced(t *testing.T, p *parcel, r *Root) {
+	t.Helper()
+	o := p.order(".")
+	o.Force = true
+	mustDeliver(t, p, r, o)
+}
+
+// swap puts a link where a directory is, and the directory back.
+func swap(path, outside string, stop chan struct{}) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		if os.Rename(path, path+".real") == nil {
+			if os.Symlink(outside, path) == nil {
+				os.Remove(path)
+			}
+			os.Rename(path+".real", path)
+		}
+	}
+}
+
+// A link that appears where a directory was when the manifest was checked.
+func TestDirectoryBecomesLink(t *testing.T) {
+	outside := t.TempDir()
+	r, dir := openTest(t)
+	if err := os.Mkdir(filepath.Join(dir, "a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p := pack(t, folder("a", 0o700), file("a/f", noise(1, testBlock)))
+	d, err := p.start(r, p.order("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Keep()
+	if _, err := p.send(d); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.Remove(dir+"/a"), os.Symlink(outside, dir+"/a")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Commit(context.Background()); !errors.Is(err, ErrNotDirectory) {
+		t.Error(err)
+	}
+	if left := listing(t, outside); len(left) > 0 {
+		t.Errorf("outside is %q", left)
+	}
+	if s, err := os.Stat(outside); err != nil || s.Mode().Perm() == 0o700 && s.ModTime().Equal(moment) {
+		t.Error("the directory outside was changed", err)
+	}
+}
+
+// A manifest that names a path twice, to have a link followed.
+func TestPathTwice(t *testing.T) {
+	outside := t.TempDir()
+	r, dir := openTest(t)
+	for _, items := range [][]item{
+		{symlink("a", outside), folder("a", 0o755), file("a/f", []byte("x"))},
+		{file("a", []byte("y")), folder("a", 0o755), file("a/f", []byte("x"))},
+	} {
+		p := pack(t, items...)
+		o := p.order(".")
+		o.Force = true
+		if _, err := p.deliver(r, o); !errors.Is(err, ErrNotDirectory) {
+			t.Error(err)
+		}
+		os.Remove(filepath.Join(dir, "a"))
+	}
+	if left := listing(t, outside); len(left) > 0 {
+		t.Errorf("outside is %q", left)
+	}
+}

@@ -1,0 +1,174 @@
+package target
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// mountAt mounts a filesystem of its own for the test.
+func mountAt(t *testing.T, dir, options string, flags uintptr) {
+	t.Helper()
+	if err := unix.Mount("weft-test", dir, "tmpfs", flags, options); err != nil {
+		t.Skipf("this process may not mount: %v", err)
+	}
+	t.Cleanup(func() { unix.Unmount(dir, unix.MNT_DETACH) })
+}
+
+func TestDiskFull(t *testing.T) {
+	dir := t.TempDir()
+	mountAt(t, dir, "size=1m", 0)
+	r := openAt(t, dir)
+	p := pack(t, file("large", noise(1, 2<<20)))
+	if err := r.Preflight(p.order(".")); !errors.Is(err, ErrSpace) {
+		t.Error("preflight:", err)
+	}
+	if _, err := r.Begin(p.order(".")); !errors.Is(err, ErrSpace) {
+		t.Error(err)
+	}
+	// Others take the space meanwhile.
+	for name, items := range map[string][]item{
+		"large": {file("f", noise(1, 700<<10))}, "small": {folder("s", 0o755), file("s/1", noise(1, 50000)), file("s/2", noise(2, 500<<10))},
+	} {
+		p := pack(t, items...)
+		d, err := p.start(r, p.order("."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		filler := filepath.Join(dir, "filler")
+		write(t, filler, make([]byte, 600<<10))
+		if _, err := p.send(d); !errors.Is(err, ErrSpace) {
+			t.Errorf("%s: %v", name, err)
+		}
+		d.Keep()
+		if got := listing(t, dir); len(got) != 1 {
+			t.Errorf("%q", got)
+		}
+		os.Remove(filler)
+		mustDeliver(t, p, r, p.order("."))
+		checkTree(t, dir, items...)
+		os.RemoveAll(filepath.Join(dir, items[0].Path))
+	}
+}
+
+func TestReadOnly(t *testing.T) {
+	dir := t.TempDir()
+	mountAt(t, dir, "size=1m", 0)
+	write(t, dir+"/f", noise(1, 100))
+	if err := unix.Mount("", dir, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
+		t.Skip(err)
+	}
+	r := openAt(t, dir)
+	p := pack(t, file("f", noise(1, 100)))
+	if err := r.Preflight(p.order("d")); !errors.Is(err, ErrPermission) {
+		t.Error("preflight:", err)
+	}
+	if _, err := r.Begin(p.order("d")); !errors.Is(err, ErrPermission) {
+		t.Error(err)
+	}
+	if missing, different, n := verify(t, p, r, "."); n != 0 {
+		t.Errorf("compared with what can only be read: %q %q %d", missing, different, n)
+	}
+}
+
+func TestOtherFilesystem(t *testing.T) {
+	r, dir := openTest(t)
+	mounted := filepath.Join(dir, "mounted")
+	if err := os.Mkdir(mounted, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	mountAt(t, mounted, "size=1m", 0)
+	p := pack(t, file("f", noise(1, 100)))
+	for _, dest := range []string{"mounted", "mounted/new"} {
+		if _, err := r.Begin(p.order(dest)); !errors.Is(err, ErrOtherFilesystem) {
+			t.Errorf("%q: %v", dest, err)
+		}
+	}
+	below := pack(t, folder("mounted", 0o755), file("mounted/f", noise(1, 100)))
+	if _, err := below.deliver(r, below.order(".")); !errors.Is(err, ErrOtherFilesystem) {
+		t.Error("below:", err)
+	}
+}
+
+func TestPreserve(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root gives files away")
+	}
+	items := []item{folder("d", 0o1777), file("d/f", noise(1, 10)), symlink("d/l", "f")}
+	items[1].Mode = 0o4755
+	for i := range items {
+		items[i].UID, items[i].GID = 1234, 2345
+	}
+	p := pack(t, items...)
+	for _, preserve := range []bool{false, true, true, false} { // the last ones find it there already
+		r, dir := openTest(t)
+		for range 2 {
+			o := p.order(".")
+			o.Preserve = preserve
+			mustDeliver(t, p, r, o)
+			checkTree(t, dir, items...)
+		}
+		for _, i := range items {
+			s, err := os.Lstat(filepath.Join(dir, i.Path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			stat := s.Sys().(*syscall.Stat_t)
+			if special := stat.Mode&0o7000 != 0; i.Link == "" && special != preserve {
+				t.Errorf("%s has mode %o", i.Path, stat.Mode)
+			}
+			if given := stat.Uid == 1234 && stat.Gid == 2345; given != preserve {
+				t.Errorf("%s belongs to %d:%d", i.Path, stat.Uid, stat.Gid)
+			}
+		}
+	}
+}
+
+// A tree of many files is committed in memory that does not grow with it.
+func TestManyFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("100,000 files")
+	}
+	r, dir := openTest(t)
+	var items []item
+	for i := range 100_000 {
+		if i%1000 == 0 {
+			items = append(items, folder("d"+strconv.Itoa(i/1000), 0o755))
+		}
+		items = append(items, file("d"+strconv.Itoa(i/1000)+"/"+strconv.Itoa(i), []byte(strconv.Itoa(i))))
+	}
+	p := pack(t, items...)
+	items = nil
+	d, err := p.start(r, p.order("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Keep()
+	if _, err := p.send(d); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	result, err := d.Commit(context.Background())
+	runtime.ReadMemStats(&after)
+	if err != nil || result.Written != 100_000 {
+		t.Fatal(result, err)
+	}
+	if grown := int64(after.HeapSys) - int64(before.HeapSys); grown > 32<<20 {
+		t.Errorf("the heap has grown by %d bytes", grown)
+	}
+	if n := len(listing(t, dir)); n != 100_100 {
+		t.Errorf("%d names", n)
+	}
+	if again := mustDeliver(t, p, r, p.order(".")); again.sent != 0 || again.Skipped != 100_000 {
+		t.Errorf("%+v", again)
+	}
+}
