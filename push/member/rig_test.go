@@ -297,8 +297,8 @@ func (m *team) compare(stream int) {
 				break
 			}
 		}
-		if len(e.disk.wrong) > 0 {
-			m.t.Errorf("member %d: %v", e.rank, e.disk.wrong)
+		if len(e.disk.wrong) > 0 || e.disk.again > 0 {
+			m.t.Errorf("member %d: %d blocks came again, %v", e.rank, e.disk.again, e.disk.wrong)
 		}
 		e.disk.mu.Unlock()
 	}
