@@ -43,9 +43,9 @@ type ordeal struct {
 
 // Nothing gets stuck and nothing is lost: with the least memory, slow disks, any algorithm, and members that die at any time.
 func TestOrdeals(t *testing.T) {
-	seeds := uint64(150)
+	seeds := uint64(60)
 	if testing.Short() {
-		seeds = 30
+		seeds = 20
 	}
 	for seed := range seeds {
 		t.Run(fmt.Sprint("seed ", seed), func(t *testing.T) {

@@ -79,6 +79,7 @@ type disk struct {
 	refuse func(l manifest.Layout, block int) error
 	spoil  func(l manifest.Layout, block int) bool
 	full   func(l manifest.Layout, block int) error
+	broken error // of FillPage
 
 	mu      sync.Mutex
 	pages   []*manifest.Pages
@@ -154,6 +155,9 @@ func (d *disk) FillPage(l manifest.Layout, page int, into [][]byte) error {
 	d.mu.Lock()
 	d.filled[l.Stream-1] = append(d.filled[l.Stream-1], page)
 	d.mu.Unlock()
+	if page > 2 && d.broken != nil {
+		return d.broken
+	}
 	header := d.header(l, page)
 	first, end := l.PageRange(page)
 	if len(into) != end-first {
@@ -234,6 +238,7 @@ type team struct {
 	push *push
 	ends []*end
 	ctx  context.Context
+	lie  func(rank int, g *Group)
 }
 
 func newTeam(t testing.TB, p *push, n int, memory func(rank int) int) *team {
@@ -265,7 +270,11 @@ func (m *team) form(plan control.Plan, epoch int, streams []manifest.Layout) {
 	var formed []control.Formed
 	for rank, e := range m.ends {
 		e.rank = rank
-		f, err := e.member.Form(Group{Plan: plan, Rank: rank, Epoch: epoch, Streams: streams, Blocks: e.disk, Notify: func(v Event) { e.events <- v }})
+		g := Group{Plan: plan, Rank: rank, Epoch: epoch, Streams: streams, Blocks: e.disk, Notify: func(v Event) { e.events <- v }}
+		if m.lie != nil {
+			m.lie(rank, &g)
+		}
+		f, err := e.member.Form(g)
 		check(m.t, err)
 		formed = append(formed, f)
 	}
