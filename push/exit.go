@@ -1,6 +1,11 @@
 package push
 
-import "github.com/weft-fabric/weft/push/control"
+import (
+	"context"
+	"errors"
+
+	"github.com/weft-fabric/weft/push/control"
+)
 
 // The exit codes of weft push.
 const (
@@ -21,4 +26,51 @@ const (
 var exitOf = map[control.Class]int{
 	control.Source: ExitSource, control.Unreachable: ExitNoHost, control.Integrity: ExitIntegrity, control.Authorization: ExitAuth,
 	control.Preflight: ExitPreflight, control.Late: ExitLate, control.Interrupted: ExitInterrupted,
+}
+
+// exitCode is the exit code of a push, by what ended it as a whole, if something did, and how it ended for the hosts.
+func exitCode(whole error, all []HostReport) int {
+	if code := exitOf[wholeClass(whole)]; code != ExitOK {
+		return code
+	}
+	verified, classes := 0, make(map[control.Class]bool)
+	for _, h := range all {
+		if h.Outcome == OutcomeVerified {
+			verified++
+		} else {
+			classes[h.Class] = true
+		}
+	}
+	switch {
+	case whole == nil && verified == len(all):
+		return ExitOK
+	case verified > 0 && verified < len(all):
+		return ExitPartial
+	case len(classes) == 1:
+		return exitOfAll(all[0].Class)
+	}
+	return ExitOther
+}
+
+// wholeClass is the class of what ends a push whoever has got what: the source, time, and people.
+func wholeClass(err error) control.Class {
+	switch {
+	case err == nil:
+		return control.Other
+	case errors.Is(err, context.DeadlineExceeded):
+		return control.Late // the caller's own
+	}
+	switch class := troubleOf(err).Class; class {
+	case control.Source, control.Late, control.Interrupted, control.Integrity:
+		return class
+	default:
+		return control.Other
+	}
+}
+
+func exitOfAll(class control.Class) int {
+	if code, ok := exitOf[class]; ok {
+		return code
+	}
+	return ExitOther
 }

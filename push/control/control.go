@@ -50,6 +50,7 @@ const (
 	MethodEnd     = "end"     // End → Empty: the group is over; blocks that came are written
 	MethodFinish  = "finish"  // Finish → Finished: verify all, commit
 	MethodAbort   = "abort"   // Abort → Empty: forget the push; partials stay
+	MethodProbe   = "probe"   // bytes of any kind → Empty, when they were read: how fast is the link?
 )
 
 // Hello asks who is there.

@@ -1,0 +1,175 @@
+package push
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
+	"github.com/weft-fabric/weft/push/member"
+	"github.com/weft-fabric/weft/rdmc/schedule"
+	"github.com/weft-fabric/weft/rdmc/tune"
+)
+
+// links is what is known of the links between members.
+type links struct {
+	rate    float64       // bits a second; 0: not known
+	latency time.Duration // one way, of a small message
+	local   bool          // there are none: all members are on this host
+}
+
+// task is what a choice is for.
+type task struct {
+	members   int
+	racks     []int // of each member; nil: not known
+	size      uint64
+	way       string
+	links     links
+	algorithm string // that was asked for, or Auto
+	block     int    // that was asked for; 0: any
+	memory    int    // bytes that the blocks of a member may take
+}
+
+// What limits a chosen block. Over TCP a block that is under way holds up credits and the block that a peer needs next; the kernel hands
+// on what fits into 64 KiB as one piece, so less gains nothing.
+const (
+	largeBlock  = 1 << 20                 // the best for large messages (RDMC, figure 6)
+	pieceBlock  = 60 << 10                // that TCP still hands on as one piece
+	blockTime   = 1400 * time.Microsecond // that a larger block takes on its link, at most, over TCP
+	blockUnit   = 4 << 10                 // what disks and memory like
+	guessedRate = 10e9                    // bits a second of links of which nothing is known
+	asGood      = 1.02                    // how much longer a choice may take, by the model, which sees links and not hosts' work, and be as good
+)
+
+// networkOf is what the model of package tune needs to know.
+func (t *task) network() tune.Network {
+	n := tune.Network{Rate: t.links.rate, Latency: t.links.latency, Message: 8 * time.Microsecond, MaxBlock: t.mostBlock()}
+	if n.Rate == 0 {
+		n.Rate = guessedRate
+	}
+	if n.Latency == 0 {
+		n.Latency = 20 * time.Microsecond
+	}
+	if n.MaxBlock < largeBlock { // slow links, whose queues in the kernel hide latency and hosts' work
+		n.Latency, n.Message = 0, 30*time.Microsecond
+	}
+	return n
+}
+
+// mostBlock is how large the payload of a chosen block may be.
+func (t *task) mostBlock() int {
+	if t.way != wayTCP || t.links.local || t.links.rate == 0 {
+		return largeBlock
+	}
+	wire := max(int(min(t.links.rate/8*blockTime.Seconds(), largeBlock)), pieceBlock)
+	return (wire - manifest.NewLayout(manifest.ContentStream, t.size, pieceBlock).Header()) / blockUnit * blockUnit
+}
+
+// leastBlock is how small a block may be, so that there are not too many, for a stream or to plan a repair of.
+func (t *task) leastBlock() int {
+	most := min(control.MaxBlocks, schedule.MaxRepair/t.members)
+	return max(control.MinBlock, roundUp(int(t.size/uint64(most))+1))
+}
+
+func roundUp(block int) int { return (block + blockUnit - 1) / blockUnit * blockUnit }
+
+// choose finds the best way to do a task.
+func (t *task) choose() (tune.Choice, error) {
+	g := tune.Group{Members: t.members, Size: max(1, t.size), Racks: t.racks}
+	n := t.network()
+	all := t.candidates(n.MaxBlock)
+	if len(all) == 0 {
+		return tune.Choice{}, errors.New("no block size fits both the memory that agents have for blocks and the number of blocks: push less at a time, or to fewer hosts")
+	}
+	for i := range all {
+		all[i].Predicted = tune.Predict(g, n, all[i])
+	}
+	best := tune.Lightest(all, asGood)
+	if best.Predicted == math.MaxInt64 {
+		return best, fmt.Errorf("algorithm %s cannot serve this group", t.algorithm)
+	}
+	return best, nil
+}
+
+// candidates are the choices that leave alone what was asked for, and fit into memory.
+func (t *task) candidates(mostBlock int) (all []tune.Choice) {
+	for _, algorithm := range t.algorithms() {
+		for _, block := range t.blocks(mostBlock) {
+			for _, stripes := range t.stripes(algorithm, mostBlock) {
+				c := tune.Choice{Algorithm: algorithm, Block: block, Stripes: stripes, Credits: creditsFor(stripes)}
+				if t.fits(c) {
+					all = append(all, c)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// creditsFor is what package rdmc takes for so many stripes.
+func creditsFor(stripes int) int {
+	if stripes == 1 {
+		return 1
+	}
+	return stripes + 1
+}
+
+// stripes are the numbers of stripes to choose from: one is best where the kernel's queues hide latency, but for a chain, whose members have one
+// link only to keep busy.
+func (t *task) stripes(algorithm schedule.Algorithm, mostBlock int) []int {
+	if mostBlock < largeBlock && algorithm != schedule.Chain {
+		return []int{1}
+	}
+	return []int{2, 1}
+}
+
+// algorithms are those to choose from, the best first: a chain is often as fast, but one slow link slows it most.
+func (t *task) algorithms() []schedule.Algorithm {
+	if a, err := schedule.ParseAlgorithm(t.algorithm); err == nil {
+		return []schedule.Algorithm{a}
+	}
+	flat := []schedule.Algorithm{schedule.Pipeline, schedule.Circulant, schedule.Chain}
+	if t.racks == nil {
+		return flat
+	}
+	return append([]schedule.Algorithm{schedule.RackPipeline, schedule.RackStripes, schedule.RackChain}, flat...)
+}
+
+// blocks are the sizes to choose from: powers of two, and the largest.
+func (t *task) blocks(most int) (all []int) {
+	if t.block != 0 {
+		return []int{t.block}
+	}
+	least := t.leastBlock()
+	most = max(most, least)
+	for block := least; block < most && block <= control.MaxBlock; block *= 2 {
+		all = append(all, block)
+	}
+	if most <= control.MaxBlock {
+		all = append(all, most)
+	}
+	return all
+}
+
+// fits reports whether the memory of a member is enough for a choice.
+func (t *task) fits(c tune.Choice) bool {
+	plan := control.Plan{Members: make([]string, t.members), Algorithm: c.Algorithm.String(), Stripes: c.Stripes, Credits: c.Credits}
+	if c.Algorithm.Racks() {
+		plan.Racks = t.racks
+	}
+	l := manifest.NewLayout(manifest.ContentStream, t.size, c.Block)
+	return l.Blocks() <= control.MaxBlocks && member.MemoryNeeded(plan, l) <= t.memory
+}
+
+// bound is how long the best possible schedule takes for so many blocks at a rate in bytes a second: the root needs the time of each block, and the
+// last one then reaches the others by doubling.
+func bound(members, blocks, block int, rate float64) time.Duration {
+	if rate <= 0 || members < 2 {
+		return 0
+	}
+	steps := blocks + bits.Len(uint(members-1)) - 1
+	return time.Duration(float64(steps) * float64(block) / rate * 1e9)
+}

@@ -1,0 +1,97 @@
+package push
+
+import (
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
+	"github.com/weft-fabric/weft/rdmc/schedule"
+)
+
+func TestChoose(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		task     task
+		min, max int // block
+		stripes  int // 0: any
+	}{
+		{"slow links", task{members: 8, size: 1 << 30, way: wayTCP, links: links{rate: 200e6}}, 32 << 10, 60 << 10, 1},
+		{"a gigabit", task{members: 8, size: 1 << 30, way: wayTCP, links: links{rate: 1e9}}, 60 << 10, 172 << 10, 1},
+		{"shared memory", task{members: 8, size: 1 << 30, way: wayShm, links: links{local: true}}, 128 << 10, 1 << 20, 0},
+		{"a small file", task{members: 8, size: 1000, way: wayTCP, links: links{rate: 1e9}}, control.MinBlock, 172 << 10, 0},
+		{"nothing at all", task{members: 2, size: 0, way: wayTCP}, control.MinBlock, 1 << 20, 0},
+		{"as was said", task{members: 8, size: 1 << 30, way: wayTCP, block: 256 << 10}, 256 << 10, 256 << 10, 0},
+		{"very much for many", task{members: 1000, size: 1 << 40, way: wayTCP, links: links{rate: 1e9}}, 1 << 20, control.MaxBlock, 0},
+	} {
+		c.task.algorithm, c.task.memory = Auto, control.MemoryBudget
+		if c.name == "very much for many" {
+			c.task.size = 1 << 37
+		}
+		got, err := c.task.choose()
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if got.Block < c.min || got.Block > c.max || c.stripes != 0 && got.Stripes != c.stripes {
+			t.Errorf("%s: blocks of %d in %d stripes, want %d to %d, in %d", c.name, got.Block, got.Stripes, c.min, c.max, c.stripes)
+		}
+		if l := manifest.NewLayout(manifest.ContentStream, c.task.size, got.Block); c.task.members*l.Blocks() > schedule.MaxRepair {
+			t.Errorf("%s: %d blocks for %d members cannot be repaired", c.name, l.Blocks(), c.task.members)
+		}
+	}
+}
+
+func TestChooseKnowsRacks(t *testing.T) {
+	racks := []int{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}
+	x := task{members: 12, racks: racks, size: 1 << 30, way: wayTCP, links: links{rate: 10e9}, algorithm: schedule.RackPipeline.String(), memory: control.MemoryBudget}
+	if got, err := x.choose(); err != nil || got.Algorithm.String() != x.algorithm {
+		t.Errorf("chose %v: %v", got, err)
+	}
+}
+
+func TestChooseSaysWhenNothingFits(t *testing.T) {
+	x := task{members: 1000, size: 1 << 45, way: wayTCP, algorithm: Auto, memory: control.MemoryBudget}
+	if c, err := x.choose(); err == nil {
+		t.Errorf("32 TiB for 1000 hosts go in blocks of %d", c.Block)
+	}
+}
+
+func TestBound(t *testing.T) {
+	if got := bound(8, 100, 1000, 1e6); got != 102*time.Millisecond { // 100 + 3 - 1 steps of a millisecond
+		t.Errorf("the bound is %v, want 102 ms", got)
+	}
+	if got := bound(9, 1, 1000, 1e6); got != 4*time.Millisecond {
+		t.Errorf("the bound of one block for 9 is %v, want 4 ms", got)
+	}
+	if got := bound(8, 100, 1000, 0); got != 0 {
+		t.Errorf("without a rate the bound is %v", got)
+	}
+}
+
+func TestByRack(t *testing.T) {
+	a, b, c, d := &host{name: "a", rack: 2}, &host{name: "b", rack: 0}, &host{name: "c", rack: 1}, &host{name: "d", rack: 0}
+	ordered, racks := byRack([]*host{a, b, c, d}, 1, true)
+	if ordered[0] != c || ordered[1] != b || ordered[2] != d || ordered[3] != a {
+		t.Errorf("the order is %v", ordered)
+	}
+	want := []int{0, 0, 1, 1, 2}
+	for i := range want {
+		if racks[i] != want[i] {
+			t.Errorf("racks are %v, want %v", racks, want)
+		}
+	}
+	if _, racks := byRack([]*host{a, b}, 0, false); racks != nil {
+		t.Errorf("nobody knows racks, and they are %v", racks)
+	}
+}
+
+func TestCrossing(t *testing.T) {
+	x := traffic{{rootName, "a"}: {100, time.Second}, {"a", "b"}: {40, time.Second}, {"b", "c"}: {2, time.Second}}
+	if got := x.crossing(map[string]int{rootName: 0, "a": 0, "b": 1, "c": 0}); got != 42 {
+		t.Errorf("%d bytes crossed, want 42", got)
+	}
+	if r := x.reports(); len(r) != 3 || r[0].Bytes != 100 || r[2].Bytes != 2 {
+		t.Errorf("hops are told as %+v", r)
+	}
+}

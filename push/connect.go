@@ -1,0 +1,118 @@
+package push
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/hosts"
+	"github.com/weft-fabric/weft/ripc"
+	"github.com/weft-fabric/weft/ripc/find/static"
+)
+
+// newHosts makes the hosts of a push.
+func newHosts(c *Config) (all []*host, rootRack int) {
+	names := make([]string, len(c.Hosts))
+	for i, h := range c.Hosts {
+		names[i] = h.Name
+		all = append(all, &host{name: nameOf(h)})
+	}
+	racks, rootRack := rackNumbers(names, c.Racks)
+	for i, rack := range racks {
+		all[i].rack = rack
+	}
+	return all, rootRack
+}
+
+// nameOf is how a host is named to people.
+func nameOf(h hosts.Host) string {
+	name := h.Name
+	if h.Port != 0 {
+		name = fmt.Sprintf("%s:%d", name, h.Port)
+	}
+	return name
+}
+
+// connect finds the ways to all hosts, opens this end, and has every agent say hello.
+func (p *pusher) connect(ctx context.Context) error {
+	p.phase("connect")
+	p.giveUpThose(p.hosts, each(ctx, p.hosts, p.Fan, p.reach))
+	table := make(map[string][]string)
+	for _, h := range alive(p.hosts) {
+		if table[h.service] != nil {
+			return fmt.Errorf("%w: two hosts have the service %s: %s is the second; name each host once", ErrUsage, h.service, h.name)
+		}
+		table[h.service] = []string{h.address}
+	}
+	agents, err := static.New(table)
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
+	if p.place, err = p.OpenPlace(agents); err != nil {
+		return err
+	}
+	p.node = p.place.Node()
+	p.giveUpThose(p.hosts, each(ctx, p.hosts, p.Fan, p.hello))
+	return p.anybody(ctx)
+}
+
+func (p *pusher) reach(ctx context.Context, h *host) (err error) {
+	for i, other := range p.hosts {
+		if other == h {
+			h.address, h.service, err = p.Reach.Reach(ctx, p.Hosts[i])
+		}
+	}
+	if err != nil {
+		return &control.Trouble{Class: control.Unreachable, Text: err.Error()}
+	}
+	h.id = ripc.Name(h.service)
+	return nil
+}
+
+// hello asks who is there, and whether they understand us.
+func (p *pusher) hello(ctx context.Context, h *host) (err error) {
+	if !h.alive() {
+		return nil
+	}
+	h.greeting, err = call[control.Hello, control.Greeting](ctx, p.node, h, p.ConnectTimeout, control.MethodHello, control.Hello{Version: control.Version, Weft: p.Weft})
+	if err != nil {
+		return err
+	}
+	if h.greeting.Version != control.Version {
+		return &control.Trouble{Class: control.Preflight, Text: fmt.Sprintf("speaks version %d (weft %s), this end version %d (weft %s): install the same", h.greeting.Version, h.greeting.Weft, control.Version, p.Weft)}
+	}
+	p.emit(Event{Kind: EventConnected, Host: h.name})
+	return nil
+}
+
+// giveUpThose gives up the hosts with whom something went wrong, unless that is because the push ends.
+func (p *pusher) giveUpThose(all []*host, errs []error) {
+	for i, err := range errs {
+		if err != nil {
+			p.giveUp(all[i], troubleOf(err))
+		}
+	}
+}
+
+// giveUp leaves a host out from now on. When the push as a whole ends, that is what is wrong with all of them, and told otherwise.
+func (p *pusher) giveUp(h *host, t *control.Trouble) {
+	if !h.alive() || t.Class == control.Interrupted || t.Class == control.Late {
+		return
+	}
+	p.board.mu.Lock()
+	h.trouble = t
+	p.board.mu.Unlock()
+	p.board.unwatch(h)
+	p.emit(Event{Kind: EventHostFailed, Host: h.name, Class: t.Class, Text: t.Text})
+}
+
+// anybody reports whether there is a host left to go on with.
+func (p *pusher) anybody(ctx context.Context) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if len(alive(p.hosts)) == 0 {
+		return errNobody
+	}
+	return nil
+}

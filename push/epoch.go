@@ -1,0 +1,211 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
+	"github.com/weft-fabric/weft/push/member"
+	"github.com/weft-fabric/weft/rdmc/schedule"
+)
+
+// group is one epoch of a push: some hosts, with this end as the root.
+type group struct {
+	epoch int
+	plan  control.Plan
+	hosts []*host // the first is of rank 1
+	began time.Time
+}
+
+// purpose is what a group is made for: the manifest and then the content, or to finish the content.
+type purpose struct {
+	finish bool
+	have   map[*host]schedule.Set // of hosts that hold something
+}
+
+const (
+	mostForms   = 8                // times that a group is formed anew
+	endPatience = 30 * time.Second // for an agent to write what has come
+)
+
+// errAgain is that a group could not be formed, and what is to blame for it was dealt with.
+var errAgain = errors.New("the group was not formed")
+
+// form makes a group of those hosts that are alive, connects it and begins. Who does not answer is given up, and it is done again.
+func (p *pusher) form(ctx context.Context, among []*host, to purpose) (*group, error) {
+	for range mostForms {
+		live := alive(among)
+		if len(live) == 0 {
+			return nil, errNobody
+		}
+		g := p.newGroup(live, to)
+		err := p.begin(ctx, g)
+		if err == nil {
+			return g, nil
+		}
+		p.end(ctx, g)
+		if !errors.Is(err, errAgain) || ctx.Err() != nil {
+			return nil, orCause(ctx, err)
+		}
+		p.Log.Info("the group is formed anew", "epoch", g.epoch, "error", err)
+	}
+	return nil, fmt.Errorf("the group was formed %d times, and has never begun: see what the hosts say", mostForms)
+}
+
+func (p *pusher) newGroup(live []*host, to purpose) *group {
+	p.epoch++
+	g := &group{epoch: p.epoch, began: time.Now()}
+	g.hosts, g.plan = p.groupPlan(live)
+	g.plan.Stream = manifest.ManifestStream
+	if to.finish {
+		g.plan.Stream, g.plan.Finish = manifest.ContentStream, true
+		g.plan.Have = p.encodeHave(g.hosts, to.have)
+	}
+	return g
+}
+
+// encodeHave is what each member holds, by rank; the root holds everything.
+func (p *pusher) encodeHave(all []*host, have map[*host]schedule.Set) (sets [][]byte) {
+	add := func(s schedule.Set) {
+		b, _ := s.AppendBinary(nil) // it does not fail
+		sets = append(sets, b)
+	}
+	add(schedule.FullSet(p.content.Blocks()))
+	for _, h := range all {
+		s, ok := have[h]
+		if !ok {
+			s = schedule.NewSet(p.content.Blocks())
+		}
+		add(s)
+	}
+	return sets
+}
+
+// begin takes a group through its steps: ends are made, connected, and begun, everywhere.
+func (p *pusher) begin(ctx context.Context, g *group) error {
+	formed, err := p.formAll(ctx, g)
+	if err != nil {
+		return err
+	}
+	if err := p.connectAll(ctx, g, formed); err != nil {
+		return err
+	}
+	return p.atAll(ctx, g, control.MethodBegin, func(ctx context.Context, h *host, _ int) error {
+		_, err := call[control.Begin, control.Empty](ctx, p.node, h, p.ConnectTimeout, control.MethodBegin, control.Begin{ID: p.id, Epoch: g.epoch})
+		return err
+	}, p.member.Begin)
+}
+
+// formAll has all members make their ends, and returns what they say, by rank.
+func (p *pusher) formAll(ctx context.Context, g *group) ([]control.Formed, error) {
+	formed := make([]control.Formed, len(g.hosts)+1)
+	streams := []manifest.Layout{p.manifest, p.content}
+	if g.plan.Finish {
+		streams = streams[1:]
+	}
+	own, err := p.member.Form(member.Group{Plan: g.plan, Epoch: g.epoch, Streams: streams, Blocks: p.object, Notify: p.board.heard})
+	if err != nil {
+		return nil, fmt.Errorf("form a group: %w", err)
+	}
+	formed[0] = own
+	return formed, p.atAll(ctx, g, control.MethodForm, func(ctx context.Context, h *host, rank int) (err error) {
+		formed[rank], err = call[control.Form, control.Formed](ctx, p.node, h, p.ConnectTimeout, control.MethodForm, control.Form{ID: p.id, Epoch: g.epoch, Plan: g.plan, Rank: rank})
+		return err
+	}, nil)
+}
+
+// connectAll has all members connect with their peers, whose addresses we carry.
+func (p *pusher) connectAll(ctx context.Context, g *group, formed []control.Formed) error {
+	addresses := func(rank int) map[int][]string {
+		of := make(map[int][]string)
+		for peer := range formed[rank].Addresses {
+			if peer >= 0 && peer < len(formed) {
+				of[peer] = formed[peer].Addresses[rank]
+			}
+		}
+		return of
+	}
+	patience := p.ConnectTimeout + groupStall
+	return p.atAll(ctx, g, control.MethodConnect, func(ctx context.Context, h *host, rank int) error {
+		_, err := call[control.Connect, control.Empty](ctx, p.node, h, patience, control.MethodConnect, control.Connect{ID: p.id, Epoch: g.epoch, Addresses: addresses(rank)})
+		return err
+	}, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return p.member.Connect(ctx, addresses(0))
+	})
+}
+
+// atAll takes a step at all hosts of a group, and at this end, at the same time: a member waits for its peers in it.
+func (p *pusher) atAll(ctx context.Context, g *group, step string, there func(context.Context, *host, int) error, here func(context.Context) error) error {
+	ranks := make(map[*host]int)
+	for i, h := range g.hosts {
+		ranks[h] = i + 1
+	}
+	var own error
+	var working sync.WaitGroup
+	if here != nil {
+		working.Go(func() { own = here(ctx) })
+	}
+	errs := each(ctx, g.hosts, len(g.hosts), func(ctx context.Context, h *host) error {
+		defer p.calls.Add(1)
+		return there(ctx, h, ranks[h])
+	})
+	working.Wait()
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return p.afterStep(g, step, own, errs)
+}
+
+// afterStep gives up who is to blame for a step that went wrong.
+func (p *pusher) afterStep(g *group, step string, own error, errs []error) error {
+	var struck *host
+	wrong := own
+	for i, err := range errs {
+		if err == nil {
+			continue
+		}
+		wrong = fmt.Errorf("%s: %w", g.hosts[i].name, err)
+		switch h := g.hosts[i]; {
+		case step != control.MethodConnect, isUnreachable(err), isAuthorization(err):
+			p.giveUp(h, troubleOf(err))
+		default:
+			if h.strikes++; h.strikes >= mostStrikes && (struck == nil || h.strikes > struck.strikes) {
+				struck = h
+			}
+		}
+	}
+	if wrong == nil {
+		return nil
+	}
+	if struck != nil && len(alive(g.hosts)) == len(g.hosts) { // nobody else is to blame
+		p.giveUp(struck, &control.Trouble{Class: control.Unreachable, Text: "its agent answers, but cannot connect with the others: " + wrong.Error()})
+	}
+	return fmt.Errorf("%w: %s: %w", errAgain, step, wrong)
+}
+
+// end ends a group everywhere: what has come is written then.
+func (p *pusher) end(ctx context.Context, g *group) {
+	p.note(g)
+	var own error
+	var working sync.WaitGroup
+	working.Go(func() { own = p.member.End(ctx) })
+	live := alive(g.hosts)
+	errs := each(ctx, live, len(live), func(ctx context.Context, h *host) error {
+		_, err := call[control.End, control.Empty](ctx, p.node, h, endPatience, control.MethodEnd, control.End{ID: p.id, Epoch: g.epoch})
+		return err
+	})
+	working.Wait()
+	if ctx.Err() != nil {
+		return
+	}
+	p.giveUpThose(live, errs)
+	if own != nil {
+		p.Log.Warn("this end of a group did not end well", "epoch", g.epoch, "error", own)
+	}
+}

@@ -1,0 +1,69 @@
+package push
+
+import (
+	"context"
+	"time"
+
+	"github.com/weft-fabric/weft/push/control"
+)
+
+const (
+	worthProbing  = 8 << 20               // bytes of content, from which on the rate of the links matters
+	probeHosts    = 3                     // that are asked, one after the other
+	probeFirst    = 256 << 10             // bytes of the first probe; each is twice as large
+	probeLast     = 4 << 20               //
+	probeTime     = 40 * time.Millisecond // after which a probe is long enough
+	probePatience = 3 * time.Second
+)
+
+// probe measures the links to some hosts, and takes the fastest: one of them may be the slow one. Where it cannot be measured, what the
+// agents say of their network interfaces has to do.
+func (p *pusher) probe(ctx context.Context, all []*host) (best links) {
+	for _, h := range all[:min(probeHosts, len(all))] {
+		if l := p.probeOne(ctx, h); l.rate > best.rate {
+			best = l
+		}
+	}
+	if best.rate > 0 {
+		return best
+	}
+	for _, h := range all {
+		if r := float64(h.greeting.Link); r > 0 && (best.rate == 0 || r < best.rate) {
+			best.rate = r
+		}
+	}
+	return best
+}
+
+// probeOne has an agent read bytes from here, more and more, until that takes long enough to tell the rate.
+func (p *pusher) probeOne(ctx context.Context, h *host) (l links) {
+	ctx, cancel := context.WithTimeout(ctx, probePatience)
+	defer cancel()
+	empty, err := p.probeTook(ctx, h, 0)
+	if err != nil {
+		return l
+	}
+	l.latency = empty / 2
+	for size := probeFirst; size <= probeLast; size *= 2 {
+		took, err := p.probeTook(ctx, h, size)
+		if err != nil {
+			return l
+		}
+		l.rate = float64(size) * 8 / max(took-empty, time.Microsecond).Seconds()
+		if took > probeTime {
+			break
+		}
+	}
+	return l
+}
+
+// probeTook is how long it takes an agent to read so many bytes.
+func (p *pusher) probeTook(ctx context.Context, h *host, size int) (time.Duration, error) {
+	began := time.Now()
+	m, err := send(ctx, p.node, h, control.MethodProbe, make([]byte, size))
+	if err != nil {
+		return 0, err
+	}
+	m.Release()
+	return time.Since(began), nil
+}

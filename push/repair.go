@@ -1,0 +1,80 @@
+package push
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/weft-fabric/weft/push/control"
+)
+
+// recover finds out why a group has ended, gives up who is to blame, and ends it everywhere. Then the next one can be formed.
+func (p *pusher) recover(ctx context.Context, g *group) error {
+	since := time.Now()
+	mute := those(alive(g.hosts), func(h *host) bool { return !p.hasSpoken(g, h, since) })
+	each(ctx, mute, p.Fan, p.knock)
+	err := p.board.await(ctx, func() bool { return p.allHaveSpoken(g, since) })
+	if err != nil {
+		return err
+	}
+	by := p.testimonies(g)
+	guilty, struck := judge(by)
+	for rank, t := range guilty {
+		p.giveUp(g.hosts[rank-1], t)
+	}
+	if struck > 0 {
+		g.hosts[struck-1].strikes++
+	}
+	p.emit(Event{Kind: EventRepair, Text: summaryOf(by, guilty, struck)})
+	p.end(ctx, g)
+	return p.anybody(ctx)
+}
+
+// allHaveSpoken reports whether of every member is known how it is, after something went wrong: the one who says nothing may be dead.
+func (p *pusher) allHaveSpoken(g *group, since time.Time) bool {
+	return len(those(alive(g.hosts), func(h *host) bool { return !p.hasSpoken(g, h, since) })) == 0
+}
+
+func (p *pusher) hasSpoken(g *group, h *host, since time.Time) bool {
+	n := p.board.of(h)
+	return n.lost != nil || n.status.Phase == control.PhaseFailed || n.failedIn(g.epoch) != nil || n.heard.After(since)
+}
+
+// testimonies are how a group ended for its members, by rank.
+func (p *pusher) testimonies(g *group) []testimony {
+	by := []testimony{{name: rootName, failed: p.board.failedHere(g.epoch)}}
+	for _, h := range g.hosts {
+		n := p.board.of(h)
+		t := testimony{name: h.name, lost: n.lost, failed: n.failedIn(g.epoch), strikes: h.strikes}
+		if n.status.Phase == control.PhaseFailed {
+			t.trouble = orUnknown(n.status.Error)
+		}
+		by = append(by, t)
+	}
+	return by
+}
+
+func orUnknown(t *control.Trouble) *control.Trouble {
+	if t == nil {
+		return &control.Trouble{Class: control.Other, Text: "its agent has given up, and does not say why"}
+	}
+	return t
+}
+
+// summaryOf says for people why a group has ended.
+func summaryOf(by []testimony, guilty map[int]*control.Trouble, struck int) string {
+	var names []string
+	for rank := range by {
+		if guilty[rank] != nil {
+			names = append(names, by[rank].name)
+		}
+	}
+	switch {
+	case len(names) > 0:
+		return fmt.Sprintf("the others go on without %s", strings.Join(names, ", "))
+	case struck > 0:
+		return fmt.Sprintf("connections with %s broke, it answers, and all go on: %s", by[struck].name, causeOf(by, struck))
+	}
+	return "connections broke, and all go on"
+}

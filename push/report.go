@@ -1,0 +1,105 @@
+package push
+
+import (
+	"encoding/hex"
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/push/control"
+)
+
+// report says how it ended. What ended the push as a whole is what is wrong with every host that is not done.
+func (p *pusher) report(whole error) *Report {
+	r := &Report{ID: p.id.String(), Elapsed: time.Since(p.began), Sending: p.sending, Repairs: p.repairs, SHA256: p.sha256, Plan: p.plan, Hops: p.traffic.reports()}
+	for _, h := range p.hosts {
+		r.Hosts = append(r.Hosts, p.hostReport(h, whole))
+	}
+	if p.source != nil {
+		s := p.source.Summary()
+		r.Files, r.Bytes = s.Files, s.Content
+	}
+	if len(p.root) > 0 && p.root != [32]byte{} {
+		r.Root = hex.EncodeToString(p.root[:])
+	}
+	if p.Racks != nil {
+		r.CrossBytes = p.traffic.crossing(p.rackNames())
+	}
+	if whole != nil {
+		r.Error = whole.Error()
+	}
+	r.Exit = exitCode(whole, r.Hosts)
+	if p.DryRun && whole == nil {
+		r.Exit = exitCode(nil, r.Hosts)
+	}
+	p.reportRates(r)
+	return r
+}
+
+func (p *pusher) rackNames() map[string]int {
+	racks := map[string]int{rootName: p.rootRack}
+	for _, h := range p.hosts {
+		racks[h.name] = h.rack
+	}
+	return racks
+}
+
+func (p *pusher) hostReport(h *host, whole error) HostReport {
+	n := p.board.of(h)
+	r := HostReport{Host: h.name, Outcome: OutcomeFailed, Received: n.status.Received, Sent: n.status.Sent, Demoted: h.demoted, First: h.first}
+	switch {
+	case h.finished != nil:
+		r.Outcome, r.Written, r.Skipped = OutcomeVerified, h.finished.Written, h.finished.Skipped
+	case p.DryRun && whole == nil && h.trouble == nil:
+		r.Outcome = OutcomeVerified
+	case h.trouble != nil:
+		r.Class, r.Text = h.trouble.Class, h.trouble.Text
+	case whole != nil:
+		t := troubleOf(whole)
+		r.Class, r.Text = t.Class, t.Text
+	default:
+		r.Class, r.Text = control.Other, "the push ended before it was done here"
+	}
+	return r
+}
+
+// reportRates says how fast it was, and how fast it could have been.
+func (p *pusher) reportRates(r *Report) {
+	if p.sending <= 0 || p.content.Size == 0 {
+		return
+	}
+	r.Rate = float64(p.content.Size) / p.sending.Seconds()
+	link := p.traffic.fastest()
+	if p.LinkRate > 0 {
+		link = float64(p.LinkRate) / 8
+	}
+	r.Bound = bound(len(p.hosts)+1, p.content.Blocks(), p.content.Wire(), link)
+	if r.Bound > 0 {
+		r.Efficiency = min(1, float64(r.Bound)/float64(p.sending))
+	}
+	r.Bottleneck = p.bottleneck(r)
+}
+
+// bottleneck names what has held up the push: a host that was served apart, a disk, a hop, or nothing in particular.
+func (p *pusher) bottleneck(r *Report) string {
+	for _, h := range p.hosts {
+		if share := float64(p.board.of(h).status.Disk.Full) / float64(p.sending); share > 0.2 {
+			return fmt.Sprintf("disk of %s: blocks waited for it during %.0f %% of the time", h.name, 100*share)
+		}
+	}
+	typical := median(p.traffic.rates())
+	var slowest *HopReport
+	for i := range r.Hops {
+		if hop := &r.Hops[i]; hop.Rate > 0 && hop.Rate < slowFraction*typical && (slowest == nil || hop.Rate < slowest.Rate) {
+			slowest = hop
+		}
+	}
+	switch {
+	case slowest != nil:
+		return fmt.Sprintf("hop %s → %s: %.1f MB/s on the wire, where %.1f is usual", slowest.From, slowest.To, slowest.Rate/1e6, typical/1e6)
+	case r.Efficiency > 0.85:
+		return fmt.Sprintf("the links, all alike: %.1f MB/s", typical/1e6)
+	case typical > 0:
+		return fmt.Sprintf("the hosts' processors: blocks are fast on the wire (%.1f MB/s), and wait before it", typical/1e6)
+	}
+	return ""
+}

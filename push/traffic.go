@@ -1,0 +1,76 @@
+package push
+
+import (
+	"slices"
+	"time"
+)
+
+// route is from one member to another, by their names.
+type route struct{ from, to string }
+
+// traffic is what went between members, in all groups of a push.
+type traffic map[route]sample
+
+// note keeps what was measured of a group that ends.
+func (p *pusher) note(g *group) {
+	for h, s := range p.measure(g).hops {
+		if h.from < len(g.plan.Members) && h.to >= 0 && h.to < len(g.plan.Members) {
+			key := route{g.plan.Members[h.from], g.plan.Members[h.to]}
+			sum := p.traffic[key]
+			p.traffic[key] = sample{sum.bytes + s.bytes, sum.wire + s.wire}
+		}
+	}
+	for _, h := range g.hosts {
+		if s := p.board.of(h).status; s.FirstByte > 0 && h.first == 0 {
+			h.first = g.began.Sub(p.began) + time.Duration(s.FirstByte)
+		}
+	}
+}
+
+// reports are the hops, the largest first.
+func (t traffic) reports() (all []HopReport) {
+	for r, s := range t {
+		if s.bytes > 0 {
+			all = append(all, HopReport{From: r.from, To: r.to, Bytes: s.bytes, Rate: s.rate()})
+		}
+	}
+	slices.SortFunc(all, func(a, b HopReport) int {
+		switch {
+		case a.Bytes != b.Bytes && a.Bytes > b.Bytes:
+			return -1
+		case a.Bytes != b.Bytes, a.From > b.From, a.From == b.From && a.To > b.To:
+			return 1
+		}
+		return -1
+	})
+	return all
+}
+
+// fastest is the rate of the fastest hops: of a tenth of all, that which is the slowest.
+func (t traffic) fastest() float64 {
+	rates := t.rates()
+	if len(rates) == 0 {
+		return 0
+	}
+	slices.Sort(rates)
+	return rates[len(rates)-1-len(rates)/10]
+}
+
+func (t traffic) rates() (all []float64) {
+	for _, s := range t {
+		if s.rate() > 0 {
+			all = append(all, s.rate())
+		}
+	}
+	return all
+}
+
+// crossing is how many bytes went between racks.
+func (t traffic) crossing(rackOf map[string]int) (bytes uint64) {
+	for r, s := range t {
+		if rackOf[r.from] != rackOf[r.to] {
+			bytes += s.bytes
+		}
+	}
+	return bytes
+}
