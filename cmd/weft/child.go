@@ -25,8 +25,23 @@ type child struct {
 	ended   chan struct{} // closed when err is there
 }
 
+// startTalkingChild is startChild of one whose standard output is read here. It must be closed when the child has ended.
+func startTalkingChild(what string, args []string) (*child, *os.File, error) {
+	read, write, err := os.Pipe()
+	if err != nil {
+		return nil, nil, err
+	}
+	c, err := startWith(what, args, write)
+	if err = errors.Join(err, write.Close()); err != nil {
+		return nil, nil, errors.Join(err, read.Close())
+	}
+	return c, read, nil
+}
+
 // startChild starts this program with other arguments.
-func startChild(what string, args []string) (*child, error) {
+func startChild(what string, args []string) (*child, error) { return startWith(what, args, nil) }
+
+func startWith(what string, args []string, output *os.File) (*child, error) {
 	self, err := os.Executable()
 	if err != nil {
 		return nil, fmt.Errorf("find this program, to start %s: %w", what, err)
@@ -36,6 +51,9 @@ func startChild(what string, args []string) (*child, error) {
 	// process is killed, so is the child, even if it stands still.
 	c.command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	c.command.Stderr = &c.said
+	if output != nil {
+		c.command.Stdout = output
+	}
 	if c.input, err = c.command.StdinPipe(); err != nil {
 		return nil, err
 	}

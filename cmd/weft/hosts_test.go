@@ -11,8 +11,8 @@ import (
 	"github.com/weft-fabric/weft/rig/links/network"
 )
 
-// hosts are two hosts with a link between them, or the test is skipped.
-func hosts(t *testing.T) *network.Network {
+// twoHosts are two hosts with a link between them, or the test is skipped.
+func twoHosts(t *testing.T) *network.Network {
 	t.Helper()
 	n, err := network.Up(network.Config{Racks: []int{2}, Rate: network.Unlimited})
 	if err != nil {
@@ -56,7 +56,7 @@ func echoOn(t *testing.T, n *network.Network, host int, args ...string) (at []st
 // Who only calls does not listen, and reaches a service of another host all the same. Which of two NICs has the smaller name is drawn
 // anew with every process: so it calls often enough that it has both.
 func TestACallerOfAnotherHostNeedNotListen(t *testing.T) {
-	n := hosts(t)
+	n := twoHosts(t)
 	dir := t.TempDir()
 	keysJSON(t, "make", filepath.Join(dir, "keys"), "server", "client")
 	pem := func(name string) string { return filepath.Join(dir, "keys", name+".pem") }
@@ -79,7 +79,7 @@ func TestACallerOfAnotherHostNeedNotListen(t *testing.T) {
 
 // A service that listens at all addresses of its host is found at one that others can dial.
 func TestAServiceThatListensEverywhere(t *testing.T) {
-	n := hosts(t)
+	n := twoHosts(t)
 	for _, listen := range []string{"0.0.0.0:0", ":0", "[::]:0"} {
 		flags := []string{"--directory", filepath.Join(t.TempDir(), "services"), "--plain"}
 		at := echoOn(t, n, 0, append(flags, "--listen", listen, "greeter")...)
@@ -95,7 +95,7 @@ func TestAServiceThatListensEverywhere(t *testing.T) {
 
 // Of several addresses it is that of the default route, not the first.
 func TestTheDefaultRouteSaysWhereAServiceIs(t *testing.T) {
-	n := hosts(t)
+	n := twoHosts(t)
 	const uplink = "10.88.0.1"
 	for _, line := range []string{"address add " + uplink + "/24 dev eth0", "route add default via 10.88.0.2"} {
 		if out, err := n.Command(t.Context(), 0, "ip", strings.Fields(line)...).CombinedOutput(); err != nil {

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,24 +21,25 @@ const (
 	progressSeldom = 10 * time.Second
 )
 
-// progress says on standard error how far a command is, if it takes longer than a second. On a terminal it is one line
-// that is written over, elsewhere a line now and then.
+// progress says on standard error how far a command is, if it takes longer than a second. On a terminal it is one line,
+// or a few, that are written over, elsewhere a line now and then.
 type progress struct {
 	out      io.Writer
 	terminal bool
 	mute     bool
+	after    time.Duration                   // when it appears on a terminal
 	line     func(gone time.Duration) string // says how far it is, after some time
 	started  time.Time
 	stopped  chan struct{} // closed by stop
 	running  sync.WaitGroup
 
 	mu    sync.Mutex
-	shown bool // a line stands on the terminal
-	over  bool // there is nothing to show any more
+	drawn []string // the lines that stand on the terminal
+	over  bool     // there is nothing to show any more
 }
 
 func newProgress(out io.Writer, mute bool, line func(time.Duration) string) *progress {
-	return &progress{out: out, terminal: isTerminal(out), mute: mute, line: line}
+	return &progress{out: out, terminal: isTerminal(out) && os.Getenv("TERM") != "dumb", mute: mute, after: progressAfter, line: line}
 }
 
 // isTerminal reports whether a person looks at it.
@@ -67,7 +70,7 @@ func (p *progress) stop() {
 func (p *progress) runTicks() {
 	every, first := progressSeldom, progressSeldom
 	if p.terminal {
-		every, first = progressEvery, progressAfter
+		every, first = progressEvery, p.after
 	}
 	ticks := time.NewTimer(first)
 	defer ticks.Stop()
@@ -89,11 +92,46 @@ func (p *progress) show() {
 	switch {
 	case p.over:
 	case p.terminal:
-		fmt.Fprintf(p.out, "\r\x1b[K%s", fitting(line, width(p.out)))
-		p.shown = true
+		p.draw(strings.Split(line, "\n"), width(p.out))
 	default:
 		fmt.Fprintln(p.out, line)
 	}
+}
+
+// draw writes lines over those that stand there, in one go: what does not change does not flicker. An empty list takes them away.
+func (p *progress) draw(lines []string, columns int) {
+	var text strings.Builder
+	text.WriteString(toTop(p.drawn, columns))
+	for i, line := range lines {
+		lines[i] = fitting(line, columns)
+		if i > 0 {
+			text.WriteString("\n")
+		}
+		text.WriteString(lines[i] + "\x1b[K")
+	}
+	text.WriteString("\x1b[J")
+	p.drawn = lines
+	fmt.Fprint(p.out, text.String())
+}
+
+// toTop moves the cursor from the end of lines to the beginning of the first.
+func toTop(lines []string, columns int) string {
+	rows := 0
+	for _, line := range lines {
+		rows += rowsOf(line, columns)
+	}
+	if rows < 2 {
+		return "\r"
+	}
+	return fmt.Sprintf("\r\x1b[%dA", rows-1)
+}
+
+// rowsOf is how many rows of the terminal a line takes: more than one, if the terminal was made narrower since it was written.
+func rowsOf(line string, columns int) int {
+	if columns == 0 {
+		return 1
+	}
+	return 1 + max(0, utf8.RuneCountInString(line)-1)/columns
 }
 
 // width is how many columns a terminal has, or 0 if that is not known.
@@ -124,9 +162,8 @@ func (p *progress) giveWay() { p.hide(func() { p.over = true }) }
 func (p *progress) hide(print func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.shown {
-		fmt.Fprint(p.out, "\r\x1b[K")
-		p.shown = false
+	if len(p.drawn) > 0 {
+		p.draw(nil, width(p.out))
 	}
 	print()
 }

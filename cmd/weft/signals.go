@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"sync"
 	"syscall"
 	"time"
 )
@@ -22,17 +23,24 @@ func (e signalError) Error() string { return e.number.String() }
 // untilSignal is a context that ends with the first Ctrl-C or SIGTERM. The second one ends the process at once. If the end
 // takes long, errs hears of that. The returned function ends the watch.
 func untilSignal(errs io.Writer) (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
+	first := &firstInterrupt{}
+	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), interruptKey{}, first))
 	came := make(chan os.Signal, 2)
 	signal.Notify(came, os.Interrupt, syscall.SIGTERM)
 	finished, watching := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(watching)
-		select {
-		case number := <-came:
-			cancel(signalError{number.(syscall.Signal)})
-			awaitEnd(errs, came, finished)
-		case <-finished:
+		for {
+			select {
+			case number := <-came:
+				if number == os.Interrupt && first.taken() {
+					continue
+				}
+				cancel(signalError{number.(syscall.Signal)})
+				awaitEnd(errs, came, finished)
+			case <-finished:
+			}
+			return
 		}
 	}()
 	return ctx, func() {
@@ -41,6 +49,37 @@ func untilSignal(errs io.Writer) (context.Context, func()) {
 		signal.Stop(came)
 		cancel(nil)
 	}
+}
+
+// firstInterrupt is for commands in which a Ctrl-C asks for something before it ends them.
+type firstInterrupt struct {
+	mu   sync.Mutex
+	take func() bool
+}
+
+type interruptKey struct{}
+
+// onInterrupt has take asked, at every Ctrl-C, whether it is done with that: then the command goes on. The returned function ends it.
+func onInterrupt(ctx context.Context, take func() bool) func() {
+	first, ok := ctx.Value(interruptKey{}).(*firstInterrupt)
+	if !ok {
+		return func() {}
+	}
+	first.set(take)
+	return func() { first.set(nil) }
+}
+
+func (f *firstInterrupt) set(take func() bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.take = take
+}
+
+// taken reports whether somebody has used a Ctrl-C for something else than the end.
+func (f *firstInterrupt) taken() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.take != nil && f.take()
 }
 
 // awaitEnd waits for an end that was asked for. Who waits for long is told what can be done, and may do it.

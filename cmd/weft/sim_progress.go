@@ -50,7 +50,9 @@ func (p *sweepProgress) line(gone time.Duration) string {
 }
 
 // bar draws a share of 1.
-func bar(share float64) string {
-	full := min(max(int(share*barWidth), 0), barWidth)
-	return strings.Repeat("=", full) + strings.Repeat(" ", barWidth-full)
+func bar(share float64) string { return wideBar(share, barWidth) }
+
+func wideBar(share float64, columns int) string {
+	full := min(max(int(share*float64(columns)), 0), columns)
+	return strings.Repeat("=", full) + strings.Repeat(" ", columns-full)
 }
