@@ -74,9 +74,19 @@ func (p *prepared) secure(ctx context.Context, conn net.Conn, which side) (net.C
 		secured = tls.Server(conn, p.TLS)
 	}
 	if err := secured.HandshakeContext(ctx); err != nil {
-		return nil, fmt.Errorf("TLS handshake: %w; does the peer speak TLS, and know our certificate authority?", explain(ctx, err))
+		err = explain(ctx, err)
+		return nil, fmt.Errorf("TLS handshake: %w%s", err, otherwise(err))
 	}
 	return secured, nil
+}
+
+// otherwise is a guess for a handshake that has not ended in a word about certificates.
+func otherwise(err error) string {
+	var nonsense tls.RecordHeaderError
+	if errors.As(err, &nonsense) || errors.Is(err, ErrPeerGone) || errors.Is(err, ErrSilent) {
+		return "; does the peer speak TLS, and know our certificate authority?"
+	}
+	return ""
 }
 
 func ignoreClosed(err error) error {

@@ -78,6 +78,9 @@ func (n *Node) runDial(at []string, node ID, p *peer) (err error) {
 			return err
 		}
 	}
+	if node == (ID{}) { // only where it listens was known, and the error names that
+		return fmt.Errorf("no link: %w", err)
+	}
 	return fmt.Errorf("no link to %s: %w", process(node), err)
 }
 

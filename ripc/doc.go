@@ -64,7 +64,7 @@
 //
 // A service of another host is one whose process listens there: Config.Listen, with Keys or Plain, names addresses of this host that the
 // others can dial. A software NIC has a Listen of its own, on the same host; package here sets both. Who only calls need not listen: it is
-// the one that dials, and so is its NIC.
+// the one that dials, and so is its NIC. Config.Listener and Config.Preface are for processes that have one port for everything.
 //
 // All addresses of a host ("0.0.0.0:7471", ":0") are told to others as one: that of the interface of the default route, or else the first
 // of an interface that is up. If they should dial others, name those; they are tried in turn.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"time"
 
 	"github.com/weft-fabric/weft/internal/advertise"
 	"github.com/weft-fabric/weft/internal/oneport"
@@ -21,6 +22,10 @@ const (
 	sessions = "control"     // of the node
 	nic      = "control-nic" // of the device below it
 )
+
+// peerTimeout is after how long a host that says nothing is given up; one whose process has died is found at once. Hosts that write
+// to their disks with all they have may be silent for a second.
+const peerTimeout = 3 * time.Second
 
 // Config says where a process is, and who. Keys is required.
 type Config struct {
@@ -98,7 +103,7 @@ func (p *Place) newNIC(name string, c soft.Config) (*verbs.Device, error) {
 	if c.Listener, err = p.port.Listener(name); err != nil {
 		return nil, err
 	}
-	c.Name, c.Preface, c.Advertise, c.Log = name, oneport.Preface(name), p.address, p.config.Log
+	c.Name, c.Preface, c.Advertise, c.PeerTimeout, c.Log = name, oneport.Preface(name), p.address, peerTimeout, p.config.Log
 	device, err := soft.New(c)
 	if err != nil {
 		return nil, err

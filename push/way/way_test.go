@@ -68,7 +68,11 @@ func open(t *testing.T, c Config) *Place {
 // newAgent is a place whose service answers with who has asked.
 func newAgent(t *testing.T, k *keys.Keyring, name string) *Place {
 	t.Helper()
-	p := open(t, Config{Listen: "127.0.0.1:0", Keys: k})
+	return serve(t, open(t, Config{Listen: "127.0.0.1:0", Keys: k}), name)
+}
+
+func serve(t *testing.T, p *Place, name string) *Place {
+	t.Helper()
 	s, err := p.Node().Register(patient(t), control.Service(name))
 	check(t, err)
 	done := make(chan struct{})

@@ -1,0 +1,94 @@
+package way
+
+import (
+	"errors"
+	"net"
+	"strings"
+	"testing"
+
+	"github.com/weft-fabric/weft/internal/oneport"
+	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+func TestWhatOthersDial(t *testing.T) {
+	k := ring(t, newAuthority(t, "c"), "host1", control.RoleAgent, "agent/host1")
+	for advertise, want := range map[string]string{
+		"":               "127.0.0.1:PORT",
+		"127.0.0.1":      "127.0.0.1:PORT",
+		"host1":          "host1:PORT",
+		"host1:99":       "host1:99",
+		"fd00::1":        "[fd00::1]:PORT",
+		"[fd00::1]:7470": "[fd00::1]:7470",
+	} {
+		p := open(t, Config{Listen: "127.0.0.1:0", Advertise: advertise, Keys: k})
+		_, port, _ := net.SplitHostPort(p.port.Addr().String())
+		if want = strings.ReplaceAll(want, "PORT", port); p.Address() != want {
+			t.Errorf("advertise %q: others dial %q, want %q", advertise, p.Address(), want)
+		}
+		check(t, p.Close())
+	}
+	for _, advertise := range []string{"0.0.0.0", "::", ":99", "0.0.0.0:99"} {
+		if _, err := Open(Config{Advertise: advertise, Keys: k}); !errors.Is(err, ErrArgument) {
+			t.Errorf("advertise %q: %v", advertise, err)
+		}
+	}
+	if _, err := Open(Config{}); !errors.Is(err, ErrArgument) {
+		t.Error(err)
+	}
+}
+
+// An agent that listens at all addresses of its host, and a pusher that others cannot dial.
+func TestAnAgentThatAdvertises(t *testing.T) {
+	a := newAuthority(t, "c")
+	agent := serve(t, open(t, Config{Listen: "0.0.0.0:0", Advertise: "127.0.0.1", Keys: ring(t, a, "host1", control.RoleAgent, "agent/host1")}), "host1")
+	pusher := newPusher(t, ring(t, a, "me", control.RolePusher), map[string]string{"host1": agent.Address()})
+	_, err := call(t, pusher, "host1")
+	check(t, err)
+}
+
+func TestDevicesThatCannotBe(t *testing.T) {
+	k := ring(t, newAuthority(t, "c"), "host1", control.RoleAgent)
+	p := open(t, Config{Keys: k, NoShared: true})
+	if got := strings.Join(p.Ways(), " "); got != "tcp" {
+		t.Errorf("its ways are %s", got)
+	}
+	for _, way := range []string{SHM, IBV, "pigeon", ""} {
+		if _, err := p.Device(manifest.ID{1}, way, false, 0); !errors.Is(err, ErrNoWay) {
+			t.Errorf("%q: %v", way, err)
+		}
+	}
+	opened := ""
+	p = open(t, Config{Keys: k, Hardware: func(device string) (*verbs.Device, error) { opened = "it"; return nil, errors.ErrUnsupported }})
+	if got := strings.Join(p.Ways(), " "); got != "ibv shm tcp" {
+		t.Errorf("its ways are %s", got)
+	}
+	if _, err := p.Device(manifest.ID{1}, IBV, false, 1); !errors.Is(err, ErrArgument) {
+		t.Error(err)
+	}
+	if _, err := p.Device(manifest.ID{1}, IBV, false, 0); !errors.Is(err, errors.ErrUnsupported) || opened == "" {
+		t.Error(err)
+	}
+}
+
+// A push has one device at a time; other pushes have theirs; and a device that outlives the place can be closed.
+func TestDevicesOfPushes(t *testing.T) {
+	p := open(t, Config{Keys: ring(t, newAuthority(t, "c"), "host1", control.RoleAgent)})
+	first, err := p.Device(manifest.ID{1}, TCP, false, 0)
+	check(t, err)
+	second, err := p.Device(manifest.ID{2}, TCP, true, 0)
+	check(t, err)
+	if _, err := p.Device(manifest.ID{1}, TCP, false, 0); !errors.Is(err, oneport.ErrTaken) {
+		t.Error(err)
+	}
+	check(t, first.Close())
+	first, err = p.Device(manifest.ID{1}, TCP, false, 0)
+	check(t, err)
+	check(t, first.Close())
+	check(t, p.Shutdown(patient(t)))
+	check(t, second.Close())
+	if _, err := p.Device(manifest.ID{3}, TCP, false, 0); !errors.Is(err, net.ErrClosed) {
+		t.Error(err)
+	}
+}
