@@ -56,12 +56,12 @@ func nameOf(q any) string {
 
 // Validate has the answer checked, or the trouble.
 func (a *Answer[T]) Validate() error {
-	switch {
-	case (a.OK == nil) == (a.Error == nil):
+	if (a.OK == nil) == (a.Error == nil) {
 		return malformed("an answer is something, or what went wrong, and not both")
-	case a.Error != nil:
-		a.Error.clean()
-		return nil
 	}
-	return any(a.OK).(checker).Validate()
+	if a.OK != nil {
+		return any(a.OK).(checker).Validate()
+	}
+	a.Error.clean()
+	return nil
 }

@@ -180,8 +180,9 @@ func TestBadForm(t *testing.T) {
 		"no set":             func(q *Form) { q.Plan.Have[1] = []byte{7} },
 		"too many blocks":    func(q *Form) { q.Plan.Have = [][]byte{set(MaxBlocks + 1), set(9), set(9)} },
 		"too long for repair": func(q *Form) {
-			big := set(schedule.MaxRepair/3 + 1)
-			q.Plan.Have = [][]byte{big, big, big}
+			big := set(schedule.MaxRepair/5 + 1)
+			q.Plan.Members, q.Plan.Racks = append(q.Plan.Members, "c", "d"), nil
+			q.Plan.Have = [][]byte{big, big, big, big, big}
 		},
 	})
 }

@@ -45,7 +45,7 @@ func unknownKey(owner crypto.PublicKey) error {
 func CheckCertified(id ID, key ed25519.PublicKey, owner crypto.PublicKey, signature []byte) error {
 	text := signedText(domainKey, id, key)
 	digest := sha256.Sum256(text)
-	ok := false
+	var ok bool
 	switch owner := owner.(type) {
 	case ed25519.PublicKey:
 		ok = len(owner) == ed25519.PublicKeySize && ed25519.Verify(owner, text, signature)

@@ -116,6 +116,8 @@ func TestTooMuchContent(t *testing.T) {
 // A manifest has one form: everything else is refused.
 func TestOtherForms(t *testing.T) {
 	one := (&front{}).encode(nil, &Entry{Path: "a", Kind: File})
+	var f front
+	longer := f.encode(f.encode(nil, &Entry{Path: "abc", Kind: File}), &Entry{Path: "x", Kind: File})
 	full := bytes.Repeat(one, chunkEntries) // not what an encoder would write, but of the right length
 	for name, b := range map[string][]byte{
 		"empty":               {},
@@ -132,6 +134,7 @@ func TestOtherForms(t *testing.T) {
 		"unknown flag":        closed(chunkOf(1, append([]byte{0x41}, one[1:]...))),
 		"same as nobody":      closed(chunkOf(1, append([]byte{byte(File) | flagSame}, one[1:]...))),
 		"shares with nobody":  closed(chunkOf(1, append([]byte{byte(File), 1}, one[2:]...))),
+		"shares too much":     closed(chunkOf(3, append(longer, byte(File)|flagSame, 2, 1, 'b', 0, 0))),
 		"sparse directory":    closed(chunkOf(1, append([]byte{byte(Directory) | flagSparse}, one[1:]...))),
 		"could share, does not": closed(chunkOf(2, append(one[:len(one):len(one)],
 			(&front{}).encode(nil, &Entry{Path: "ab", Kind: File, Mode: 1})...))),

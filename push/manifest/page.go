@@ -171,7 +171,7 @@ func (v *Verifier) OpenClosing(sealed []byte) (Closing, error) {
 	copy(closing.Root[:], c.Take("root", hashBytes))
 	closing.Content, closing.Files = c.Uint64("content"), c.Uint64("files")
 	if err := c.End(); err != nil {
-		return Closing{}, fmt.Errorf("%w: %v", ErrClosing, err)
+		return Closing{}, fmt.Errorf("%w: %w", ErrClosing, err)
 	}
 	return closing, nil
 }
