@@ -35,3 +35,16 @@ func FuzzCacheFile(f *testing.F) {
 		}
 	})
 }
+
+// TestBitsBehindTheEnd: a file that is whole may still say nonsense.
+func TestBitsBehindTheEnd(t *testing.T) {
+	liar := newTable(3)
+	liar.bits[0] |= 1 << 5
+	var out bytes.Buffer
+	if err := writeTable(&out, key{9}, liar); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := readTable(&out, key{9}, 3); err == nil {
+		t.Error("a hash of a block that is not there was taken")
+	}
+}

@@ -183,3 +183,44 @@ func covered(data, by []manifest.Extent) bool {
 	}
 	return true
 }
+
+// TestDifferences: each thing that is compared is enough to notice a change.
+func TestDifferences(t *testing.T) {
+	e := &manifest.Entry{Size: 5, ModTime: 6}
+	seen := sight{device: 1, inode: 2, change: 3}
+	same := unix.Stat_t{Dev: 1, Ino: 2, Size: 5, Mtim: unix.NsecToTimespec(6), Ctim: unix.NsecToTimespec(3)}
+	if d := seen.difference(e, &same); d != "" {
+		t.Errorf("the same differs: %s", d)
+	}
+	for name, change := range map[string]func(*unix.Stat_t){
+		"device": func(s *unix.Stat_t) { s.Dev++ }, "inode": func(s *unix.Stat_t) { s.Ino++ },
+		"size": func(s *unix.Stat_t) { s.Size++ }, "mtime": func(s *unix.Stat_t) { s.Mtim.Nsec++ },
+		"ctime": func(s *unix.Stat_t) { s.Ctim.Nsec++ },
+	} {
+		other := same
+		change(&other)
+		if seen.difference(e, &other) == "" {
+			t.Errorf("another %s is not noticed", name)
+		}
+	}
+}
+
+// TestOpenedTwice: of two who open a file at the same time, one closes his descriptor again.
+func TestOpenedTwice(t *testing.T) {
+	before := descriptors(t)
+	var o files
+	open := func() *file {
+		fd, err := openAt(unix.AT_FDCWD, os.DevNull, unix.O_RDONLY)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return o.insert(&file{number: 7, fd: fd})
+	}
+	if one, other := open(), open(); one != other || one.users != 2 || descriptors(t) != before+1 {
+		t.Errorf("a file was opened twice: %v, %v", one, other)
+	}
+	o.close()
+	if after := descriptors(t); after != before {
+		t.Errorf("%d descriptors were open, now %d", before, after)
+	}
+}
