@@ -78,7 +78,7 @@ func (h *Hasher) Recall(c *Cache) int {
 func (h *Hasher) Save(c *Cache) error {
 	h.mutex.Lock()
 	defer h.mutex.Unlock()
-	if h.layout.Stream != manifest.ContentStream || h.table.count == 0 || !h.source.settled {
+	if h.layout.Stream != manifest.ContentStream || h.table.count == 0 || h.wrong || !h.source.settled {
 		return nil
 	}
 	if err := c.save(h.key(), h.table); err != nil {

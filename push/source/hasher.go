@@ -17,6 +17,7 @@ type Hasher struct {
 	mutex  sync.Mutex // of what follows
 	table  *table
 	origin *Cache // where the first hashes came from; nil: all were read here
+	wrong  bool   // a hash in the table is not that of the source
 
 	digest digest // with a lock of its own: it takes long
 }

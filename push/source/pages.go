@@ -93,6 +93,7 @@ func together(times int, work func() error) error {
 // forgotten, so that the next push does better.
 func (h *Hasher) changed(block int) error {
 	h.mutex.Lock()
+	h.wrong = true
 	if h.origin != nil {
 		h.origin.forget(h.key())
 	}
