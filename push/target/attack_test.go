@@ -3,8 +3,10 @@ package target
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -64,6 +66,14 @@ func TestOwnFolder(t *testing.T) {
 	if _, err := p.deliver(r, o); err == nil {
 		t.Error("delivered to our own folder")
 	}
+	var many []item
+	for i := range maxTops {
+		many = append(many, folder(fmt.Sprintf("%04d", i), 0o755))
+	}
+	q := pack(t, append(many, folder(weftFolder, 0o755))...)
+	if _, err := q.deliver(r, q.order(".")); !errors.Is(err, ErrOutside) {
+		t.Error("behind many others:", err)
+	}
 	mustDeliver(t, pack(t, folder(weftFolder, 0o755)), r, pack(t, folder(weftFolder, 0o755)).order("elsewhere"))
 	for _, path := range []string{"", partialFolder} {
 		if s, err := os.Stat(filepath.Join(dir, weftFolder, path)); err != nil || s.Mode().Perm() != 0o700 {
@@ -100,16 +110,47 @@ func TestOwnFolderIsAnothers(t *testing.T) {
 	}
 }
 
-// Somebody who may write below DEST swaps directories for links while files are placed: whatever comes of it, nothing is outside.
-func TestDirectoriesAreSwapped(t *testing.T) {
-	outside := t.TempDir()
-	write(t, outside+"/victim", []byte("untouched"))
-	r, dir := openTest(t)
+// trap is a directory outside the root that has all names of swapped below a/b, and must stay as it is.
+func trap(t *testing.T) (dir string) {
+	dir = t.TempDir()
+	for _, i := range swapped() {
+		if rel, ok := strings.CutPrefix(i.Path, "a/b/"); ok && i.data != nil {
+			write(t, filepath.Join(dir, rel), []byte("untouched"))
+		}
+	}
+	return dir
+}
+
+func checkTrap(t *testing.T, dir string) {
+	t.Helper()
+	left := listing(t, dir)
+	if len(left) != 42 {
+		t.Errorf("outside is %q", left)
+	}
+	for _, name := range left {
+		path := filepath.Join(dir, name)
+		if s, err := os.Stat(path); err != nil || s.ModTime().Equal(moment) {
+			t.Errorf("%s was changed, %v", path, err)
+		}
+		if data, err := os.ReadFile(path); err == nil && string(data) != "untouched" {
+			t.Errorf("%s is %q", path, data)
+		}
+	}
+}
+
+func swapped() []item {
 	items := []item{folder("a", 0o755), folder("a/b", 0o755), folder("a/b/c", 0o755)}
 	for i := range 40 {
 		items = append(items, file("a/b/c/"+string(rune('A'+i)), noise(uint64(i), 2000)))
 	}
-	items = append(items, file("a/b/victim", []byte("overwrite")), symlink("a/b/z", "/etc"))
+	return append(items, file("a/b/victim", []byte("overwrite")), symlink("a/b/z", "/etc"))
+}
+
+// Somebody who may write below DEST swaps directories for links while files are placed: whatever comes of it, nothing is outside.
+func TestDirectoriesAreSwapped(t *testing.T) {
+	outside := trap(t)
+	r, dir := openTest(t)
+	items := swapped()
 	p := pack(t, items...)
 	stop := make(chan struct{})
 	var swapper sync.WaitGroup
@@ -124,15 +165,50 @@ func TestDirectoriesAreSwapped(t *testing.T) {
 	}
 	close(stop)
 	swapper.Wait()
-	if left := listing(t, outside); len(left) != 1 {
-		t.Errorf("outside is %q", left)
-	}
-	if data, _ := os.ReadFile(outside + "/victim"); string(data) != "untouched" {
-		t.Errorf("the victim is %q", data)
-	}
+	checkTrap(t, outside)
 	t.Logf("%d of 60 pushes came through", good)
 	mustDeliverForced(t, p, r)
 	checkTree(t, dir, items...)
+}
+
+// meanwhile is a context in which something happens when it is asked the so many-th time: Commit asks before each entry.
+type meanwhile struct {
+	context.Context
+	left *int
+	do   func()
+}
+
+func (m meanwhile) Err() error {
+	if *m.left--; *m.left == 0 {
+		m.do()
+	}
+	return nil
+}
+
+// The same at every entry, once.
+func TestDirectoryIsSwappedAtEachEntry(t *testing.T) {
+	p := pack(t, swapped()...)
+	for at := 1; at <= len(swapped()); at++ {
+		outside := trap(t)
+		r, dir := openTest(t)
+		d, err := p.start(r, p.order("."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.send(d); err != nil {
+			t.Fatal(err)
+		}
+		left := at
+		_, err = d.Commit(meanwhile{context.Background(), &left, func() {
+			os.Rename(dir+"/a/b", dir+"/was")
+			os.Symlink(outside, dir+"/a/b")
+		}})
+		if err == nil && at > 2 {
+			t.Errorf("swapped at entry %d: nobody has noticed", at)
+		}
+		d.Keep()
+		checkTrap(t, outside)
+	}
 }
 
 func mustDeliverForced(t *testing.T, p *parcel, r *Root) {

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -78,11 +79,16 @@ func runChild() {
 	os.Exit(0)
 }
 
+func childOf(binary, dir string, at int) *exec.Cmd {
+	child := exec.Command(binary)
+	child.Env = append(os.Environ(), childVariable+"="+dir+" "+strconv.Itoa(at))
+	return child
+}
+
 // kill runs a child that dies, and returns how many blocks it has said to have written.
 func kill(t *testing.T, dir string, at int, after time.Duration) (blocks int) {
 	t.Helper()
-	child := exec.Command(os.Args[0])
-	child.Env = append(os.Environ(), childVariable+"="+dir+" "+strconv.Itoa(at))
+	child := childOf(os.Args[0], dir, at)
 	var trouble bytes.Buffer
 	child.Stderr = &trouble
 	out, err := child.StdoutPipe()
@@ -129,6 +135,57 @@ func survive(t *testing.T, dir string, written int) {
 	if partialsOf(t, dir) != 0 {
 		t.Error("a partial is left")
 	}
+}
+
+// TestNotRoot has a receiver that is another user.
+func TestNotRoot(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be somebody else")
+	}
+	dir := childDir(t)
+	binary := readable(t, dir)
+	asUser := func() ([]byte, error) {
+		child := childOf(binary, dir, 0)
+		child.Dir = "/"
+		child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
+		return child.CombinedOutput()
+	}
+	if out, err := asUser(); err == nil || !strings.Contains(string(out), ErrPermission.Error()) {
+		t.Fatalf("in a directory of root's: %v: %s", err, out)
+	}
+	for _, path := range []string{"", "dest", "dest/top", "dest/top/zz-was-there"} {
+		if err := os.Chown(filepath.Join(dir, path), 12345, 12345); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if out, err := asUser(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	checkTree(t, filepath.Join(dir, "dest"), childTree()...)
+	damage(t, filepath.Join(dir, "dest/top/closed/in"), 5) // in a directory that its owner may not write to
+	if out, err := asUser(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	checkTree(t, filepath.Join(dir, "dest"), childTree()...)
+}
+
+// readable makes a directory open to others, and a copy of this binary in one like it.
+func readable(t *testing.T, dir string) string {
+	t.Helper()
+	data, err := os.ReadFile(os.Args[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	binary := filepath.Join(t.TempDir(), "receiver")
+	if err := os.WriteFile(binary, data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{dir, filepath.Dir(dir), filepath.Dir(filepath.Dir(binary))} {
+		if err := os.Chmod(path, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return binary
 }
 
 func childDir(t *testing.T) string {

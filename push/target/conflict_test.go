@@ -166,3 +166,45 @@ func TestInPlaceFileChangesMeanwhile(t *testing.T) {
 		})
 	}
 }
+
+// What has come there after the comparison is not replaced, unless it is the same.
+func TestFileAppearsMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		seed uint64
+		want error
+	}{{1, nil}, {2, ErrExists}} {
+		r, dir := openTest(t)
+		p := pack(t, file("f", noise(1, testBlock)), symlink("l", "f"))
+		d, err := p.start(r, p.order("."))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := p.send(d); err != nil {
+			t.Fatal(err)
+		}
+		write(t, dir+"/f", noise(c.seed, testBlock))
+		result, err := d.Commit(context.Background())
+		if !errors.Is(err, c.want) || err == nil && result.Skipped != 1 {
+			t.Error(result, err)
+		}
+		d.Keep()
+		if data, err := os.ReadFile(dir + "/f"); err != nil || string(data) != string(noise(c.seed, testBlock)) {
+			t.Error("it was replaced", err)
+		}
+	}
+}
+
+// Of files that share a block, only the different one is written.
+func TestIdenticalNeighbour(t *testing.T) {
+	r, dir := openTest(t)
+	items := []item{file("e", noise(1, 100)), file("f", noise(2, testBlock-100))}
+	write(t, dir+"/e", noise(3, 100))
+	write(t, dir+"/f", items[1].data)
+	p := pack(t, items...)
+	o := p.order(".")
+	o.Force = true
+	if done := mustDeliver(t, p, r, o); done.Written != 1 || done.Skipped != 1 {
+		t.Errorf("%+v", done)
+	}
+	checkTree(t, dir, items...)
+}

@@ -149,7 +149,7 @@ func TestManyAtOnce(t *testing.T) {
 }
 
 func TestWrongCalls(t *testing.T) {
-	r, _ := openTest(t)
+	r, dir := openTest(t)
 	p := pack(t, file("f", noise(1, testBlock+1)))
 	d, err := r.Begin(p.order("."))
 	if err != nil {
@@ -182,8 +182,11 @@ func TestWrongCalls(t *testing.T) {
 	if d.Match(-1, manifest.Hash{}) || d.Match(7, manifest.Hash{}) || d.Match(0, manifest.Hash{}) || d.Holds(-1) || d.Holds(9) {
 		t.Error("something matches")
 	}
-	if _, err := d.Commit(context.Background()); err == nil {
-		t.Error("committed without content")
+	if err := d.Write(1, cut(d.Content(), p.content, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := d.Commit(context.Background()); err == nil || len(listing(t, dir)) > 0 {
+		t.Error("committed without all blocks")
 	}
 	if _, err := r.Begin(Order{Dest: "x"}); err == nil {
 		t.Error("blocks of no bytes")
@@ -193,9 +196,10 @@ func TestWrongCalls(t *testing.T) {
 func TestAnotherManifest(t *testing.T) {
 	r, _ := openTest(t)
 	p := pack(t, file("f", []byte("1")))
-	o := p.order(".")
-	p.manifest = bytes.Replace(p.manifest, []byte("f"), []byte("g"), 1)
-	if _, err := p.deliver(r, o); err == nil {
-		t.Error("another manifest than the one of the order is taken")
+	for _, other := range [][]byte{bytes.Replace(p.manifest, []byte("f"), []byte("g"), 1), pack(t, file("g", []byte("1"))).manifest} {
+		p.manifest = other
+		if _, err := p.deliver(r, p.order(".")); err == nil {
+			t.Error("another manifest than the one of the order is taken")
+		}
 	}
 }
