@@ -12,12 +12,13 @@ import (
 	"github.com/weft-fabric/weft/verbs"
 )
 
-// Member is one end of the groups of a push, which follow each other. Stats and Have may be called at any time, and End during a Connect;
-// the rest is for one goroutine.
+// Member is one end of the groups of a push, which follow each other. Its methods may be called by several goroutines: End ends a Connect
+// that is under way.
 type Member struct {
 	Config
 	domain    *verbs.Domain
 	memory    *verbs.Memory
+	turn      sync.Mutex     // of those who make and end groups
 	lingering sync.WaitGroup // ends of groups whose last words are under way
 
 	mu      sync.Mutex
@@ -44,15 +45,17 @@ func Open(c Config) (*Member, error) {
 
 // Form makes this member's end of a group, and says what the others need to know of it. The former group must have been ended.
 func (m *Member) Form(g Group) (control.Formed, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.active {
+	m.turn.Lock()
+	defer m.turn.Unlock()
+	if _, err := m.present("form"); err == nil {
 		return control.Formed{}, fmt.Errorf("form a group: the one before was not ended: %w", ErrState)
 	}
 	s, err := m.newSession(g)
 	if err != nil {
 		return control.Formed{}, fmt.Errorf("form a group: %w", err)
 	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	m.session, m.active = s, true
 	return s.offer, nil
 }
@@ -104,6 +107,8 @@ func (m *Member) onLoop(ctx context.Context, what string, f func(*session) error
 // End leaves the group, if there is one. What has arrived and fits is kept when it returns, unless the context ends before: then only what
 // was begun is. Members that still need this one hear that it has left.
 func (m *Member) End(ctx context.Context) error {
+	m.turn.Lock()
+	defer m.turn.Unlock()
 	s, err := m.present("end")
 	if err != nil {
 		return nil

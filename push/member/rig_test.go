@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"runtime/pprof"
 	"sync"
 	"testing"
 	"time"
@@ -184,6 +185,7 @@ type end struct {
 	t       testing.TB
 	rank    int // in the present group
 	disk    *disk
+	blocks  Blocks
 	device  *verbs.Device
 	member  *Member
 	events  chan Event
@@ -195,7 +197,7 @@ func newEnd(t testing.TB, d *disk, memory int) *end {
 	t.Helper()
 	nic, err := soft.New(soft.Config{Lanes: soft.InProcess})
 	check(t, err)
-	e := &end{t: t, disk: d, events: make(chan Event, 1000)}
+	e := &end{t: t, disk: d, blocks: d, events: make(chan Event, 1000)}
 	e.device, err = verbs.Open(nic)
 	check(t, err)
 	e.member, err = Open(Config{Device: e.device, Memory: memory})
@@ -270,11 +272,13 @@ func (m *team) form(plan control.Plan, epoch int, streams []manifest.Layout) {
 	var formed []control.Formed
 	for rank, e := range m.ends {
 		e.rank = rank
-		g := Group{Plan: plan, Rank: rank, Epoch: epoch, Streams: streams, Blocks: e.disk, Notify: func(v Event) { e.events <- v }}
+		g := Group{Plan: plan, Rank: rank, Epoch: epoch, Streams: streams, Blocks: e.blocks, Notify: func(v Event) { e.events <- v }}
 		if m.lie != nil {
 			m.lie(rank, &g)
 		}
-		f, err := e.member.Form(g)
+		var f control.Formed
+		var err error
+		pprof.Do(m.ctx, pprof.Labels("rank", fmt.Sprint(rank)), func(context.Context) { f, err = e.member.Form(g) })
 		check(m.t, err)
 		formed = append(formed, f)
 	}

@@ -23,6 +23,7 @@ type session struct {
 	store *store
 	crew  *crew
 	offer control.Formed
+	take  func() // store.takeResults: made once, not for each block
 
 	notices   chan Event    // has room for all that there can be
 	ending    chan struct{} // closed by End
@@ -86,6 +87,7 @@ func (s *session) furnish(m *Member, config *rdmc.Config) error {
 	}
 	s.store = &store{pool: p, crew: s.crew, isRoot: s.Rank == 0, caches: caches, checked: s.noteChecked, kept: s.complete, failed: s.failOwn,
 		released: s.noteReleased, reader: newReader(&s.Group, config)}
+	s.take = s.store.takeResults
 	if s.Rank > 0 {
 		s.store.room = rdmc.StoreRoom(*config)
 	}
@@ -132,7 +134,7 @@ func completionRoom(config rdmc.Config) (int, error) {
 }
 
 // report has the loop take what the crew has done. If there is no loop any more, runNotify finds out.
-func (s *session) report() { _ = s.loop.Do(s.store.takeResults) }
+func (s *session) report() { _ = s.loop.Do(s.take) }
 
 // do has f run on the loop, and waits for it.
 func (s *session) do(ctx context.Context, f func() error) error {
