@@ -31,7 +31,7 @@ func newReader(g *Group, config *rdmc.Config) reader {
 		}
 		r.whole, r.filled, r.next = append(r.whole, whole), append(r.filled, schedule.NewSet(l.Pages())), append(r.next, 0)
 		if g.Rank == 0 {
-			r.depth = max(r.depth, 2*pageBlocks(l))
+			r.depth = max(r.depth, readAhead(l))
 		}
 	}
 	return r

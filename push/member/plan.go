@@ -10,16 +10,25 @@ import (
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
 
-// keepSlack is how many blocks more than a group needs MemoryNeeded counts, so that disks need not keep step.
-const keepSlack = 8
+// How far ends may be out of step with their disks, in bytes and in blocks at least.
+const (
+	slackBytes  = 16 << 20
+	slackBlocks = 8
+)
 
 // MemoryNeeded is how many bytes of Config.Memory a group goes well with, at any of its members. With less, down to about half, it is slower;
 // then Form refuses.
 func MemoryNeeded(plan control.Plan, l manifest.Layout) int {
 	root, other := shapeOf(plan, 0, l), shapeOf(plan, 1, l)
-	slots := max(2*pageBlocks(l)+rdmc.StoreRoom(root), rdmc.StoreRoom(other)+keepSlack)
+	slots := max(readAhead(l)+rdmc.StoreRoom(root), rdmc.StoreRoom(other)+slack(l))
 	return newCut(l).bytes(slots)
 }
+
+// slack is how many blocks more than a group needs let disks be out of step.
+func slack(l manifest.Layout) int { return min(max(slackBytes/l.Block, slackBlocks), l.Blocks()) }
+
+// readAhead is how many blocks the root reads ahead: the next page, at least, while one is sent.
+func readAhead(l manifest.Layout) int { return max(slack(l), 2*pageBlocks(l)) }
 
 // least is how many blocks at a time a member must be able to hold, so that nothing gets stuck.
 func least(config rdmc.Config, l manifest.Layout) int {
