@@ -43,35 +43,34 @@ func judge(by []testimony) (guilty map[int]*control.Trouble, struck int) {
 	return guilty, struck
 }
 
-// addLiars adds who sent blocks that were rejected. The root's blocks come from the hash itself: who rejects those has bad memory,
-// or a bad link to the root.
+// addLiars adds who sent blocks that were rejected, by the words of those who got them. Nobody is judged by what it says of itself alone, and not the root.
 func addLiars(by []testimony, guilty map[int]*control.Trouble) {
 	for rank, t := range by {
-		if t.failed == nil || !t.failed.Rejected || t.failed.Rank < 0 || t.failed.Rank >= len(by) {
+		f := t.failed
+		if f == nil || !f.Rejected || f.Told || f.Rank <= 0 || f.Rank >= len(by) || f.Rank == rank || guilty[f.Rank] != nil {
 			continue
 		}
-		accused, text := t.failed.Rank, fmt.Sprintf("sent a block that does not fit its hash (%s)", t.failed.Cause)
-		if accused == 0 {
-			continue
-		}
-		if rank != accused && guilty[accused] == nil {
-			guilty[accused] = &control.Trouble{Class: control.Integrity, Text: text}
-		}
+		guilty[f.Rank] = &control.Trouble{Class: control.Integrity, Text: fmt.Sprintf("%s has rejected a block of it: it %s", t.name, f.Cause)}
 	}
 }
 
-// mostBlamed is whom the root blames, or else most of the others; 0: nobody in particular.
+// mostBlamed is whom most blame who have seen it themselves, the root first; 0: nobody in particular. Who blames the root is meant itself: the
+// root is this process, and its blocks come from the hash.
 func mostBlamed(by []testimony) (rank int) {
-	if f := by[0].failed; f != nil && f.Rank > 0 && f.Rank < len(by) {
-		return f.Rank
-	}
 	votes := make([]int, len(by))
 	for i, t := range by {
-		if t.failed == nil || t.failed.Rank <= 0 || t.failed.Rank >= len(by) || t.failed.Rank == i {
+		if t.failed == nil || t.failed.Told || t.failed.Rank < 0 || t.failed.Rank >= len(by) || t.failed.Rank == i {
 			continue
 		}
-		if votes[t.failed.Rank]++; votes[t.failed.Rank] > votes[rank] {
-			rank = t.failed.Rank
+		blamed := t.failed.Rank
+		if blamed == 0 {
+			blamed = i
+		}
+		if votes[blamed]++; i == 0 {
+			votes[blamed] += len(by)
+		}
+		if votes[blamed] > votes[rank] {
+			rank = blamed
 		}
 	}
 	return rank

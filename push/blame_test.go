@@ -14,6 +14,9 @@ func TestJudge(t *testing.T) {
 	rejects := func(rank int) *control.GroupFailed {
 		return &control.GroupFailed{Rank: rank, Cause: "hash", Rejected: true}
 	}
+	told := func(rank int) *control.GroupFailed {
+		return &control.GroupFailed{Rank: rank, Cause: "says", Told: true}
+	}
 	for _, c := range []struct {
 		name   string
 		by     []testimony
@@ -26,7 +29,9 @@ func TestJudge(t *testing.T) {
 		{"two at once", []testimony{{}, {lost: errors.New("gone")}, {lost: errors.New("gone")}, {}}, map[int]control.Class{1: control.Unreachable, 2: control.Unreachable}, 0},
 		{"a wrong block", []testimony{{}, {}, {failed: rejects(1)}}, map[int]control.Class{1: control.Integrity}, 0},
 		{"nobody is judged by what it says of itself alone", []testimony{{}, {failed: rejects(1)}, {}}, nil, 0},
-		{"the root's blocks are right", []testimony{{}, {failed: rejects(0)}, {}}, nil, 0},
+		{"the root's blocks are right", []testimony{{}, {failed: rejects(0)}, {failed: told(0)}}, nil, 1},
+		{"who rejects those again is wrong", []testimony{{}, {failed: rejects(0), strikes: 1}, {failed: told(0)}}, map[int]control.Class{1: control.Unreachable}, 1},
+		{"what is only told counts little", []testimony{{}, {failed: blames(3)}, {failed: told(1)}, {failed: told(1)}}, nil, 3},
 		{"a connection broke for the first time", []testimony{{failed: blames(2)}, {}, {failed: blames(0)}}, nil, 2},
 		{"it broke again", []testimony{{failed: blames(2)}, {}, {failed: blames(0), strikes: 1}}, map[int]control.Class{2: control.Unreachable}, 2},
 		{"most say so", []testimony{{}, {failed: blames(3)}, {failed: blames(3)}, {failed: blames(1)}}, nil, 3},

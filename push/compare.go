@@ -19,7 +19,7 @@ func (p *pusher) compare(ctx context.Context, some []*host) error {
 		return err
 	}
 	p.phase("examine")
-	p.giveUpThose(some, each(ctx, some, p.Fan, p.sendPages))
+	p.giveUpThose(ctx, some, each(ctx, some, p.Fan, p.sendPages))
 	return p.anybody(ctx)
 }
 

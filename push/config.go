@@ -126,6 +126,7 @@ func (c *Config) validate() error {
 		{c.Block != 0 && (c.Block < control.MinBlock || c.Block > control.MaxBlock), fmt.Sprintf("a block has %d to %d bytes, not %d", control.MinBlock, control.MaxBlock, c.Block)},
 		{c.Fan < 1 || c.ConnectTimeout < 0 || c.StallTimeout < 0 || c.Deadline < 0, "a number is below zero"},
 		{c.Way != Auto && c.Way != "shm" && c.Way != "tcp" && c.Way != "ibv", fmt.Sprintf("there is no way %q: auto, shm, tcp and ibv", c.Way)},
+		{c.Way == wayIBV && c.Rate > 0, "RDMA hardware cannot be slowed down: leave out the limit, or take the way tcp"},
 		{c.Expect != "" && !validExpect(c.Expect), fmt.Sprintf("%q is no hash to expect: write sha256: and 64 hexadecimal digits", c.Expect)},
 	} {
 		if v.wrong {

@@ -15,7 +15,7 @@ func newHosts(c *Config) (all []*host, rootRack int) {
 	names := make([]string, len(c.Hosts))
 	for i, h := range c.Hosts {
 		names[i] = h.Name
-		all = append(all, &host{name: nameOf(h)})
+		all = append(all, &host{where: h, name: nameOf(h)})
 	}
 	racks, rootRack := rackNumbers(names, c.Racks)
 	for i, rack := range racks {
@@ -36,7 +36,7 @@ func nameOf(h hosts.Host) string {
 // connect finds the ways to all hosts, opens this end, and has every agent say hello.
 func (p *pusher) connect(ctx context.Context) error {
 	p.phase("connect")
-	p.giveUpThose(p.hosts, each(ctx, p.hosts, p.Fan, p.reach))
+	p.giveUpThose(ctx, p.hosts, each(ctx, p.hosts, p.Fan, p.reach))
 	table := make(map[string][]string)
 	for _, h := range alive(p.hosts) {
 		if table[h.service] != nil {
@@ -52,17 +52,12 @@ func (p *pusher) connect(ctx context.Context) error {
 		return err
 	}
 	p.node = p.place.Node()
-	p.giveUpThose(p.hosts, each(ctx, p.hosts, p.Fan, p.hello))
+	p.giveUpThose(ctx, p.hosts, each(ctx, p.hosts, p.Fan, p.hello))
 	return p.anybody(ctx)
 }
 
 func (p *pusher) reach(ctx context.Context, h *host) (err error) {
-	for i, other := range p.hosts {
-		if other == h {
-			h.address, h.service, err = p.Reach.Reach(ctx, p.Hosts[i])
-		}
-	}
-	if err != nil {
+	if h.address, h.service, err = p.Reach.Reach(ctx, h.where); err != nil {
 		return &control.Trouble{Class: control.Unreachable, Text: err.Error()}
 	}
 	h.id = ripc.Name(h.service)
@@ -85,18 +80,18 @@ func (p *pusher) hello(ctx context.Context, h *host) (err error) {
 	return nil
 }
 
-// giveUpThose gives up the hosts with whom something went wrong, unless that is because the push ends.
-func (p *pusher) giveUpThose(all []*host, errs []error) {
+// giveUpThose gives up the hosts with whom something went wrong, unless that may be because the push ends.
+func (p *pusher) giveUpThose(ctx context.Context, all []*host, errs []error) {
 	for i, err := range errs {
-		if err != nil {
+		if err != nil && ctx.Err() == nil {
 			p.giveUp(all[i], troubleOf(err))
 		}
 	}
 }
 
-// giveUp leaves a host out from now on. When the push as a whole ends, that is what is wrong with all of them, and told otherwise.
+// giveUp leaves a host out from now on.
 func (p *pusher) giveUp(h *host, t *control.Trouble) {
-	if !h.alive() || t.Class == control.Interrupted || t.Class == control.Late {
+	if !h.alive() {
 		return
 	}
 	p.board.mu.Lock()

@@ -16,7 +16,7 @@ func (p *pusher) choose(ctx context.Context) (err error) {
 	}
 	all := alive(p.hosts)
 	if p.way = p.Way; p.way == Auto {
-		p.way = chooseWay(p.place.Ways(), all)
+		p.way = chooseWay(p.place.Ways(), all, p.Rate > 0)
 	}
 	p.links = p.findLinks(ctx, all)
 	t := p.taskFor(all)

@@ -74,7 +74,7 @@ func (p *pusher) serveStragglers(ctx context.Context) error {
 // sendManifest brings the manifest to all, as often as it takes, and waits until everybody has looked what it has already. The group
 // that is left over is for the content.
 func (p *pusher) sendManifest(ctx context.Context) (*group, error) {
-	for {
+	for range mostForms {
 		p.phase("manifest")
 		g, err := p.form(ctx, p.hosts, purpose{})
 		if err != nil {
@@ -99,6 +99,7 @@ func (p *pusher) sendManifest(ctx context.Context) (*group, error) {
 			return nil, nil
 		}
 	}
+	return nil, fmt.Errorf("the manifest was sent %d times, and the group has ended every time", mostForms)
 }
 
 // allReady reports whether all living members of a group have the manifest, and have looked at their disks.
@@ -167,7 +168,9 @@ func (p *pusher) deliver(ctx context.Context, g *group, all []*host) error {
 		if done, err := p.follow(ctx, g); done || err != nil {
 			return err
 		}
-		all = those(all, func(h *host) bool { return !h.demoted || len(p.main()) == 0 || isSlow(all) })
+		if !isSlow(all) {
+			all = those(all, func(h *host) bool { return !h.demoted })
+		}
 		p.repairs++
 	}
 }
@@ -223,7 +226,7 @@ func (p *pusher) have(ctx context.Context, all []*host) (have map[*host]schedule
 	for _, h := range live {
 		sets[h] = new(schedule.Set)
 	}
-	p.giveUpThose(live, each(ctx, live, p.Fan, func(ctx context.Context, h *host) error { return p.haveOf(ctx, h, sets[h]) }))
+	p.giveUpThose(ctx, live, each(ctx, live, p.Fan, func(ctx context.Context, h *host) error { return p.haveOf(ctx, h, sets[h]) }))
 	if ctx.Err() != nil {
 		return nil, 0, context.Cause(ctx)
 	}

@@ -45,6 +45,7 @@ func (p *pusher) form(ctx context.Context, among []*host, to purpose) (*group, e
 		g := p.newGroup(live, to)
 		err := p.begin(ctx, g)
 		if err == nil {
+			g.began = time.Now()
 			return g, nil
 		}
 		p.end(ctx, g)
@@ -58,7 +59,7 @@ func (p *pusher) form(ctx context.Context, among []*host, to purpose) (*group, e
 
 func (p *pusher) newGroup(live []*host, to purpose) *group {
 	p.epoch++
-	g := &group{epoch: p.epoch, began: time.Now()}
+	g := &group{epoch: p.epoch}
 	g.hosts, g.plan = p.groupPlan(live)
 	g.plan.Stream = manifest.ManifestStream
 	if to.finish {
@@ -94,7 +95,7 @@ func (p *pusher) begin(ctx context.Context, g *group) error {
 	if err := p.connectAll(ctx, g, formed); err != nil {
 		return err
 	}
-	return p.atAll(ctx, g, control.MethodBegin, func(ctx context.Context, h *host, _ int) error {
+	return p.atAll(ctx, g, step{control.MethodBegin, len(g.hosts)}, func(ctx context.Context, h *host, _ int) error {
 		_, err := call[control.Begin, control.Empty](ctx, p.node, h, p.ConnectTimeout, control.MethodBegin, control.Begin{ID: p.id, Epoch: g.epoch})
 		return err
 	}, p.member.Begin)
@@ -112,7 +113,7 @@ func (p *pusher) formAll(ctx context.Context, g *group) ([]control.Formed, error
 		return nil, fmt.Errorf("form a group: %w", err)
 	}
 	formed[0] = own
-	return formed, p.atAll(ctx, g, control.MethodForm, func(ctx context.Context, h *host, rank int) (err error) {
+	return formed, p.atAll(ctx, g, step{control.MethodForm, g.fan()}, func(ctx context.Context, h *host, rank int) (err error) {
 		formed[rank], err = call[control.Form, control.Formed](ctx, p.node, h, p.ConnectTimeout, control.MethodForm, control.Form{ID: p.id, Epoch: g.epoch, Plan: g.plan, Rank: rank})
 		return err
 	}, nil)
@@ -130,7 +131,7 @@ func (p *pusher) connectAll(ctx context.Context, g *group, formed []control.Form
 		return of
 	}
 	patience := p.ConnectTimeout + groupStall
-	return p.atAll(ctx, g, control.MethodConnect, func(ctx context.Context, h *host, rank int) error {
+	return p.atAll(ctx, g, step{control.MethodConnect, len(g.hosts)}, func(ctx context.Context, h *host, rank int) error {
 		_, err := call[control.Connect, control.Empty](ctx, p.node, h, patience, control.MethodConnect, control.Connect{ID: p.id, Epoch: g.epoch, Addresses: addresses(rank)})
 		return err
 	}, func(ctx context.Context) error {
@@ -140,8 +141,26 @@ func (p *pusher) connectAll(ctx context.Context, g *group, formed []control.Form
 	})
 }
 
-// atAll takes a step at all hosts of a group, and at this end, at the same time: a member waits for its peers in it.
-func (p *pusher) atAll(ctx context.Context, g *group, step string, there func(context.Context, *host, int) error, here func(context.Context) error) error {
+// step is something that all members of a group do.
+type step struct {
+	method string
+	most   int // hosts at a time: all, where members wait for each other
+}
+
+// requestMemory is what requests may take that are sent at the same time.
+const requestMemory = 32 << 20
+
+// fan is how many hosts can be told at a time what each of them has: all are told everything.
+func (g *group) fan() int {
+	size := 1 << 12
+	for _, set := range g.plan.Have {
+		size += 2 * len(set)
+	}
+	return max(1, requestMemory/size)
+}
+
+// atAll takes a step at all hosts of a group, and at this end, at the same time.
+func (p *pusher) atAll(ctx context.Context, g *group, s step, there func(context.Context, *host, int) error, here func(context.Context) error) error {
 	ranks := make(map[*host]int)
 	for i, h := range g.hosts {
 		ranks[h] = i + 1
@@ -151,7 +170,7 @@ func (p *pusher) atAll(ctx context.Context, g *group, step string, there func(co
 	if here != nil {
 		working.Go(func() { own = here(ctx) })
 	}
-	errs := each(ctx, g.hosts, len(g.hosts), func(ctx context.Context, h *host) error {
+	errs := each(ctx, g.hosts, s.most, func(ctx context.Context, h *host) error {
 		defer p.calls.Add(1)
 		return there(ctx, h, ranks[h])
 	})
@@ -159,11 +178,11 @@ func (p *pusher) atAll(ctx context.Context, g *group, step string, there func(co
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	return p.afterStep(g, step, own, errs)
+	return p.afterStep(g, s.method, own, errs)
 }
 
 // afterStep gives up who is to blame for a step that went wrong.
-func (p *pusher) afterStep(g *group, step string, own error, errs []error) error {
+func (p *pusher) afterStep(g *group, method string, own error, errs []error) error {
 	var struck *host
 	wrong := own
 	for i, err := range errs {
@@ -172,7 +191,7 @@ func (p *pusher) afterStep(g *group, step string, own error, errs []error) error
 		}
 		wrong = fmt.Errorf("%s: %w", g.hosts[i].name, err)
 		switch h := g.hosts[i]; {
-		case step != control.MethodConnect, isUnreachable(err), isAuthorization(err):
+		case method != control.MethodConnect, isUnreachable(err), isAuthorization(err):
 			p.giveUp(h, troubleOf(err))
 		default:
 			if h.strikes++; h.strikes >= mostStrikes && (struck == nil || h.strikes > struck.strikes) {
@@ -186,7 +205,7 @@ func (p *pusher) afterStep(g *group, step string, own error, errs []error) error
 	if struck != nil && len(alive(g.hosts)) == len(g.hosts) { // nobody else is to blame
 		p.giveUp(struck, &control.Trouble{Class: control.Unreachable, Text: "its agent answers, but cannot connect with the others: " + wrong.Error()})
 	}
-	return fmt.Errorf("%w: %s: %w", errAgain, step, wrong)
+	return fmt.Errorf("%w: %s: %w", errAgain, method, wrong)
 }
 
 // end ends a group everywhere: what has come is written then.
@@ -201,10 +220,7 @@ func (p *pusher) end(ctx context.Context, g *group) {
 		return err
 	})
 	working.Wait()
-	if ctx.Err() != nil {
-		return
-	}
-	p.giveUpThose(live, errs)
+	p.giveUpThose(ctx, live, errs)
 	if own != nil {
 		p.Log.Warn("this end of a group did not end well", "epoch", g.epoch, "error", own)
 	}

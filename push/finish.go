@@ -15,7 +15,9 @@ const commitPatience = 2 * time.Hour
 
 // finish has hosts that have everything verify and commit it.
 func (p *pusher) finish(ctx context.Context, all []*host) error {
-	all = alive(all)
+	if all = alive(all); len(all) == 0 {
+		return context.Cause(ctx)
+	}
 	if err := p.asExpected(ctx); err != nil {
 		return err
 	}
@@ -24,7 +26,7 @@ func (p *pusher) finish(ctx context.Context, all []*host) error {
 		return err
 	}
 	p.phase("commit")
-	p.giveUpThose(all, each(ctx, all, len(all), func(ctx context.Context, h *host) error { return p.finishAt(ctx, h, closing) }))
+	p.giveUpThose(ctx, all, each(ctx, all, len(all), func(ctx context.Context, h *host) error { return p.finishAt(ctx, h, closing) }))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

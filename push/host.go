@@ -4,12 +4,14 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/hosts"
 	"github.com/weft-fabric/weft/ripc"
 )
 
 // host is one of the hosts of a push, as the pusher sees it. What is below belongs to the goroutine that runs the push, but
 // while it has others do something at many hosts at once: then each has its own.
 type host struct {
+	where   hosts.Host
 	name    string // as it was written, for people
 	rack    int
 	address string

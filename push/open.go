@@ -49,12 +49,18 @@ func (p *pusher) open(ctx context.Context, verify bool) error {
 		return err
 	}
 	all := alive(p.hosts)
-	p.giveUpThose(all, each(ctx, all, p.Fan, func(ctx context.Context, h *host) (err error) {
-		h.isOpen = !request.Check // also if the answer is lost
-		h.opened, err = call[control.Open, control.Opened](ctx, p.node, h, p.ConnectTimeout, control.MethodOpen, *request)
-		return err
-	}))
+	p.giveUpThose(ctx, all, each(ctx, all, p.Fan, func(ctx context.Context, h *host) error { return p.openAt(ctx, h, request) }))
 	return p.anybody(ctx)
+}
+
+// openAt begins it at one host, which is watched from then on: its lease has begun.
+func (p *pusher) openAt(ctx context.Context, h *host, request *control.Open) (err error) {
+	h.isOpen = !request.Check // also if the answer is lost
+	h.opened, err = call[control.Open, control.Opened](ctx, p.node, h, p.ConnectTimeout, control.MethodOpen, *request)
+	if err == nil && h.isOpen {
+		p.watch(h)
+	}
+	return err
 }
 
 func (p *pusher) openRequest(verify bool) (*control.Open, error) {

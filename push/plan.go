@@ -20,9 +20,12 @@ const (
 	wayTCP = "tcp"
 )
 
-// chooseWay is the best way that this end and all hosts have.
-func chooseWay(own []string, all []*host) string {
+// chooseWay is the best way that this end and all hosts have. Hardware cannot be slowed down.
+func chooseWay(own []string, all []*host, slowed bool) string {
 	for _, way := range []string{wayIBV, wayShm} {
+		if way == wayIBV && slowed {
+			continue
+		}
 		if slices.Contains(own, way) && len(those(all, func(h *host) bool { return !slices.Contains(h.greeting.Ways, way) })) == 0 {
 			return way
 		}

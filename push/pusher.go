@@ -82,7 +82,9 @@ func run(ctx context.Context, c Config, work func(*pusher, context.Context) erro
 		return nil, err
 	}
 	err = p.bounded(ctx, work)
-	err = errors.Join(err, p.close(err))
+	if wrong := p.close(err); wrong != nil {
+		p.Log.Warn("the push did not end well", "error", wrong) // what counts is what hosts have
+	}
 	if errors.Is(err, ErrUsage) {
 		return nil, err
 	}
@@ -201,7 +203,6 @@ func (p *pusher) emit(e Event) {
 
 // join opens this end of the groups.
 func (p *pusher) join() (err error) {
-	p.watch(alive(p.hosts))
 	if p.device, err = p.place.Device(p.id, p.way, p.Plain, p.Rate); err != nil {
 		return fmt.Errorf("open a way for data: %w", err)
 	}
@@ -255,7 +256,7 @@ func (p *pusher) abort(why error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	open := those(p.hosts, func(h *host) bool { return h.isOpen && h.finished == nil })
+	open := those(p.hosts, func(h *host) bool { return h.isOpen && h.finished == nil && p.board.of(h).lost == nil })
 	each(ctx, open, len(open), func(ctx context.Context, h *host) error {
 		patience := farewell
 		if h.trouble != nil && h.trouble.Class == control.Unreachable {

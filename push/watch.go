@@ -20,15 +20,13 @@ const (
 	knocking = time.Second // that somebody has to open the door
 )
 
-// watch begins to watch hosts.
-func (p *pusher) watch(all []*host) {
-	for _, h := range all {
-		ctx, stop := context.WithCancel(p.board.ctx)
-		p.board.mu.Lock()
-		p.board.notes[h] = &note{stop: stop, heard: time.Now()}
-		p.board.mu.Unlock()
-		p.board.watching.Go(func() { p.runWatch(ctx, h) })
-	}
+// watch begins to watch a host.
+func (p *pusher) watch(h *host) {
+	ctx, stop := context.WithCancel(p.board.ctx)
+	p.board.mu.Lock()
+	p.board.notes[h] = &note{stop: stop, heard: time.Now()}
+	p.board.mu.Unlock()
+	p.board.watching.Go(func() { p.runWatch(ctx, h) })
 }
 
 // unwatch stops to watch a host that is given up or done. What was heard of it last stays.

@@ -45,6 +45,12 @@ func (f *Failure) Error() string {
 
 func (f *Failure) Unwrap() error { return f.Cause }
 
+// Told reports whether another member has told of it, and this one has seen nothing itself.
+func (f *Failure) Told() bool {
+	var t *told
+	return errors.As(f.Cause, &t)
+}
+
 // because joins a cause that errors.Is knows with what happened.
 func because(cause, why error) error {
 	if why == nil {

@@ -217,6 +217,7 @@ type Disk struct {
 type GroupFailed struct {
 	Rank  int    `json:"rank"` // who failed, or -1
 	Cause string `json:"cause"`
+	Told  bool   `json:"told,omitempty"` // another member says so, and this one has seen nothing itself
 	// Rejected: the member sent a block that did not fit its hash.
 	Rejected bool `json:"rejected"`
 }

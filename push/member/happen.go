@@ -72,7 +72,7 @@ func (s *session) fail(f *rdmc.Failure) {
 
 func failedEvent(f *rdmc.Failure) Event {
 	rejected := errors.Is(f.Cause, rdmc.ErrRejected)
-	return Event{Kind: Failed, Failed: &control.GroupFailed{Rank: f.Rank, Cause: f.Cause.Error(), Rejected: rejected}, Err: f.Cause}
+	return Event{Kind: Failed, Failed: &control.GroupFailed{Rank: f.Rank, Cause: f.Cause.Error(), Told: f.Told(), Rejected: rejected}, Err: f.Cause}
 }
 
 // noteReleased hears that rdmc has no memory of ours, for now.
