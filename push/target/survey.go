@@ -27,6 +27,20 @@ func (d *Delivery) WriteManifest(block int, payload []byte) error {
 	return explain(err, "write", "manifest")
 }
 
+// ReadManifest reads a block of the manifest that was written.
+func (d *Delivery) ReadManifest(block int, into []byte) error {
+	d.life.RLock()
+	defer d.life.RUnlock()
+	if d.ended {
+		return errEnded
+	}
+	if err := checkBlock(d.layouts.manifest, block, into); err != nil {
+		return err
+	}
+	_, err := d.manifest.ReadAt(into, int64(d.layouts.manifest.Offset(block)))
+	return explain(err, "read", "manifest")
+}
+
 func checkBlock(l manifest.Layout, block int, payload []byte) error {
 	if block < 0 || block >= l.Blocks() || len(payload) != l.Len(block) {
 		return fmt.Errorf("block %d of %d bytes does not fit a stream of %d bytes in blocks of %d", block, len(payload), l.Size, l.Block)
