@@ -1,0 +1,187 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
+	"github.com/weft-fabric/weft/push/member"
+	"github.com/weft-fabric/weft/push/target"
+)
+
+// fakeDisk is a disk in memory.
+type fakeDisk struct {
+	mu         sync.Mutex
+	deliveries map[manifest.ID]*fakeDelivery
+	had        map[int]manifest.Hash // blocks that are there before a push
+	conflict   error
+	broken     error // of writing
+}
+
+func newFakeDisk() *fakeDisk { return &fakeDisk{deliveries: map[manifest.ID]*fakeDelivery{}} }
+
+func (d *fakeDisk) Free() (uint64, error)                { return 1 << 40, nil }
+func (d *fakeDisk) Pushes() []target.InUse               { return nil }
+func (d *fakeDisk) Sweep(time.Time, time.Duration) error { return nil }
+func (d *fakeDisk) Preflight(o target.Order) error       { return d.check(o) }
+func (d *fakeDisk) of(id manifest.ID) *fakeDelivery {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.deliveries[id]
+}
+
+func (d *fakeDisk) check(o target.Order) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, other := range d.deliveries {
+		if other.order.Dest == o.Dest && !other.isKept() {
+			return fmt.Errorf("%s is used by push %v: %w", o.Dest, other.order.ID, target.ErrInUse)
+		}
+	}
+	return nil
+}
+
+func (d *fakeDisk) Begin(o target.Order) (delivery, error) {
+	if err := d.check(o); err != nil {
+		return nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	f := &fakeDelivery{disk: d, order: o, manifest: map[int][]byte{}, content: map[int][]byte{}, kept: make(chan struct{})}
+	d.deliveries[o.ID] = f
+	return f, nil
+}
+
+// fakeDelivery keeps blocks in memory.
+type fakeDelivery struct {
+	disk  *fakeDisk
+	order target.Order
+
+	mu                sync.Mutex
+	manifest, content map[int][]byte
+	kept              chan struct{}
+	isOver            bool
+	isCommitted       bool
+}
+
+func (f *fakeDelivery) Manifest() manifest.Layout {
+	return manifest.NewLayout(manifest.ManifestStream, f.order.Manifest.Size, f.order.Block)
+}
+
+func (f *fakeDelivery) Content() manifest.Layout {
+	return manifest.NewLayout(manifest.ContentStream, f.order.Manifest.Content, f.order.Block)
+}
+
+func (f *fakeDelivery) Partial() bool { return len(f.disk.had) > 0 }
+
+func (f *fakeDelivery) put(into map[int][]byte, block int, payload []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.disk.broken != nil {
+		return f.disk.broken
+	}
+	into[block] = append([]byte{}, payload...)
+	return nil
+}
+
+func (f *fakeDelivery) get(from map[int][]byte, block int, into []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	copy(into, from[block])
+	return nil
+}
+
+func (f *fakeDelivery) WriteManifest(block int, p []byte) error { return f.put(f.manifest, block, p) }
+func (f *fakeDelivery) Write(block int, p []byte) error         { return f.put(f.content, block, p) }
+func (f *fakeDelivery) Read(block int, into []byte) error       { return f.get(f.content, block, into) }
+func (f *fakeDelivery) ReadManifest(block int, into []byte) error {
+	return f.get(f.manifest, block, into)
+}
+func (f *fakeDelivery) ManifestDone() error                      { return nil }
+func (f *fakeDelivery) Match(block int, want manifest.Hash) bool { return f.disk.had[block] == want }
+func (f *fakeDelivery) Conflicts() error                         { return f.disk.conflict }
+func (f *fakeDelivery) Differing() (missing, different []string, n int) {
+	if f.disk.conflict != nil {
+		return []string{"a"}, []string{"b"}, 3
+	}
+	return nil, nil, 0
+}
+
+func (f *fakeDelivery) Examine(_ context.Context, progress func(done, total uint64)) (int, error) {
+	progress(1, 2)
+	return len(f.disk.had), nil
+}
+
+func (f *fakeDelivery) Commit(context.Context) (target.Result, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.isCommitted = true
+	return target.Result{Written: f.order.Manifest.Files}, nil
+}
+
+func (f *fakeDelivery) Keep() error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.isOver {
+		return errors.New("kept twice")
+	}
+	f.isOver = true
+	close(f.kept)
+	return nil
+}
+
+func (f *fakeDelivery) isKept() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.isOver
+}
+
+// fakeCrew is a member whose group a test plays.
+type fakeCrew struct {
+	mu       sync.Mutex
+	group    *member.Group
+	isClosed bool
+	waits    bool // Connect does, until its context ends
+	entered  chan struct{}
+	calls    []string
+}
+
+func (c *fakeCrew) note(call string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.calls = append(c.calls, call)
+}
+
+func (c *fakeCrew) Form(g member.Group) (control.Formed, error) {
+	c.note("form")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.group = &g
+	return control.Formed{Description: []byte("here"), Addresses: map[int][]string{0: {"a"}}}, nil
+}
+
+func (c *fakeCrew) Connect(ctx context.Context, _ map[int][]string) error {
+	c.note("connect")
+	if c.waits {
+		close(c.entered)
+		<-ctx.Done()
+		return context.Cause(ctx)
+	}
+	return nil
+}
+
+func (c *fakeCrew) Begin(context.Context) error { c.note("begin"); return nil }
+func (c *fakeCrew) End(context.Context) error   { c.note("end"); return nil }
+func (c *fakeCrew) Stats() member.Stats         { return member.Stats{Sent: 7, Hops: []control.Hop{{Rank: 2}}} }
+
+func (c *fakeCrew) Close() error {
+	c.note("close")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.isClosed = true
+	return nil
+}

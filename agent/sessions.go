@@ -1,0 +1,103 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/weft-fabric/weft/keys"
+	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
+)
+
+// errNoPush: nobody has opened it, or it was forgotten.
+var errNoPush = &control.Trouble{Class: control.Other, Text: "there is no such push here: it was not opened, it has ended, or nothing was heard of its pusher for too long"}
+
+// find is a push that is open, and the caller's.
+func (a *agent) find(caller keys.Identity, id manifest.ID) (*session, error) {
+	a.mu.Lock()
+	s := a.sessions[id]
+	a.mu.Unlock()
+	switch {
+	case s == nil:
+		return nil, errNoPush
+	case !sameMember(s.owner, caller):
+		return nil, refused("push %v is not one of %s", id, caller.Name)
+	}
+	return s, nil
+}
+
+func sameMember(a, b keys.Identity) bool {
+	return a.Cluster == b.Cluster && a.Name == b.Name && a.Role == b.Role
+}
+
+// checkNew says whether a push may be opened, of which nobody has heard.
+func (a *agent) checkNew(id manifest.ID) error {
+	a.mu.Lock()
+	isThere := a.sessions[id] != nil
+	a.mu.Unlock()
+	if isThere {
+		return untimely("push %v is being opened", id)
+	}
+	return a.checkRoom()
+}
+
+// add makes a session known, and has it run.
+func (a *agent) add(s *session) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.isStopping { // stop waits for those that are known
+		return errStopping
+	}
+	a.sessions[s.order.ID] = s
+	a.runs.Go(s.run)
+	return nil
+}
+
+// remove forgets a session that has ended.
+func (a *agent) remove(s *session) {
+	s.quit()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sessions[s.order.ID] == s {
+		delete(a.sessions, s.order.ID)
+	}
+}
+
+// all are the sessions there are.
+func (a *agent) all() (list []*session) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, s := range a.sessions {
+		list = append(list, s)
+	}
+	return list
+}
+
+// openPushes is how many there are that are not over.
+func (a *agent) openPushes() int {
+	return len(slices.DeleteFunc(a.all(), func(s *session) bool { return s.ctx.Err() != nil }))
+}
+
+func (a *agent) stopping() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.isStopping
+}
+
+// checkRoom says whether one more push may be opened. Those that are over make room for it.
+func (a *agent) checkRoom() error {
+	if a.stopping() {
+		return errStopping
+	}
+	list := a.all()
+	if len(list) < MaxPushes {
+		return nil
+	}
+	for _, s := range list {
+		if s.ctx.Err() != nil {
+			s.forget()
+			return nil
+		}
+	}
+	return &control.Trouble{Class: control.Preflight, Text: fmt.Sprintf("%d pushes are under way, more are not allowed; try again when one of them has ended", len(list))}
+}
