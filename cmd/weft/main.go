@@ -73,7 +73,7 @@ taken, too.`,
 		return usageError{fmt.Errorf("%s; '%s --help' lists the flags", withoutFunction(err), cmd.CommandPath())}
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
-	root.AddCommand(newVersion(), newDemo(), newMulticast(), newPerf(), newSim(), newBench(), newDoctor(), newCall(), newServeEcho(), newServices(), newKeys())
+	root.AddCommand(newVersion(), newDemo(), newMulticast(), newPerf(), newSim(), newBench(), newDoctor(), newCall(), newServeEcho(), newServices(), newKeys(), newAgent())
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultCompletionCmd("completion")
 	beStrict(root)

@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/pelletier/go-toml/v2"
+	"github.com/spf13/pflag"
+)
+
+// maxConfig bounds what is read as a configuration.
+const maxConfig = 1 << 20
+
+// agentFile is the configuration file of an agent: flags by their names. Nil: it does not say.
+type agentFile struct {
+	Root      *string  `toml:"root"`
+	Name      *string  `toml:"name"`
+	Listen    *string  `toml:"listen"`
+	Advertise *string  `toml:"advertise"`
+	Keys      []string `toml:"keys"`
+	NoPlain   *bool    `toml:"no-plain"`
+	NoShm     *bool    `toml:"no-shm"`
+	Grace     *lasting `toml:"grace"`
+	Sweep     *lasting `toml:"sweep"`
+	Metrics   *string  `toml:"metrics"`
+	Log       *string  `toml:"log"`
+}
+
+// lasting is a duration as people write it.
+type lasting time.Duration
+
+// UnmarshalText reads it.
+func (l *lasting) UnmarshalText(text []byte) error {
+	d, err := time.ParseDuration(string(text))
+	*l = lasting(d)
+	return err
+}
+
+// readAgentFile reads a configuration. What it does not know is an error: it might be a word misspelt that matters.
+func readAgentFile(name string) (*agentFile, error) {
+	in, err := os.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("--config: %w", err)
+	}
+	defer func() { _ = in.Close() }() // it was only read
+	return parseAgentFile(name, in)
+}
+
+func parseAgentFile(name string, in io.Reader) (*agentFile, error) {
+	text, err := io.ReadAll(io.LimitReader(in, maxConfig+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--config: %w", err)
+	case len(text) > maxConfig:
+		return nil, fmt.Errorf("%s: a configuration has at most %d bytes", name, maxConfig)
+	}
+	var file agentFile
+	if err := toml.NewDecoder(strings.NewReader(string(text))).DisallowUnknownFields().Decode(&file); err != nil {
+		return nil, errors.New(located(name, err))
+	}
+	return &file, nil
+}
+
+// located says where in a file something is wrong.
+func located(name string, err error) string {
+	var unknown *toml.StrictMissingError
+	if errors.As(err, &unknown) {
+		var lines []string
+		for _, e := range unknown.Errors {
+			line, _ := e.Position()
+			lines = append(lines, fmt.Sprintf("%s:%d: there is no setting %q; 'weft agent --help' lists them: all flags but --config", name, line, strings.Join(e.Key(), ".")))
+		}
+		return strings.Join(lines, "\n")
+	}
+	var wrong *toml.DecodeError
+	if errors.As(err, &wrong) {
+		line, _ := wrong.Position()
+		return fmt.Sprintf("%s:%d: %s", name, line, strings.TrimPrefix(wrong.Error(), "toml: "))
+	}
+	return fmt.Sprintf("%s: %v", name, err)
+}
+
+// fill sets what the command line has not set.
+func (o *agentOptions) fill(f *pflag.FlagSet, file *agentFile) {
+	setFrom(f, "root", &o.root, file.Root)
+	setFrom(f, "name", &o.name, file.Name)
+	setFrom(f, "listen", &o.listen, file.Listen)
+	setFrom(f, "advertise", &o.advertise, file.Advertise)
+	setFrom(f, "no-plain", &o.noPlain, file.NoPlain)
+	setFrom(f, "no-shm", &o.noShm, file.NoShm)
+	setFrom(f, "grace", &o.grace, (*time.Duration)(file.Grace))
+	setFrom(f, "sweep", &o.sweep, (*time.Duration)(file.Sweep))
+	setFrom(f, "metrics", &o.metrics, file.Metrics)
+	setFrom(f, "log", &o.log, file.Log)
+	if file.Keys != nil {
+		setFrom(f, "keys", &o.keys, &file.Keys)
+	}
+}
+
+func setFrom[T any](f *pflag.FlagSet, flag string, into, said *T) {
+	if said != nil && !f.Changed(flag) {
+		*into = *said
+	}
+}
