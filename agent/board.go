@@ -17,7 +17,7 @@ type board struct {
 }
 
 func newBoard(blocks int) *board {
-	return &board{now: control.Status{Phase: control.PhaseOpen, Blocks: blocks}, changed: make(chan struct{})}
+	return &board{now: control.Status{Change: 1, Phase: control.PhaseOpen, Blocks: blocks}, changed: make(chan struct{})}
 }
 
 // tell changes something that a pusher should know at once. What has failed, stays so.

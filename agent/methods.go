@@ -17,6 +17,7 @@ type deed func(ctx context.Context) (answer any, err error)
 // methods are all that an agent can be asked for.
 var methods = map[string]method{
 	control.MethodHello:   ofAgent((*agent).hello),
+	control.MethodProbe:   probe,
 	control.MethodOpen:    ofAgent((*agent).open),
 	control.MethodForm:    ofPush((*session).form, func(q *control.Form) manifest.ID { return q.ID }),
 	control.MethodConnect: ofPush((*session).connect, func(q *control.Connect) manifest.ID { return q.ID }),
@@ -27,6 +28,11 @@ var methods = map[string]method{
 	control.MethodEnd:     ofPush((*session).endGroup, func(q *control.End) manifest.ID { return q.ID }),
 	control.MethodFinish:  ofPush((*session).finish, func(q *control.Finish) manifest.ID { return q.ID }),
 	control.MethodAbort:   ofAgent((*agent).abort),
+}
+
+// probe answers when it was read: that is all it is for.
+func probe(*agent, keys.Identity, []byte) (deed, error) {
+	return func(context.Context) (any, error) { return control.Empty{}, nil }, nil
 }
 
 // ofAgent makes a method of one that needs no push.

@@ -198,15 +198,21 @@ func TestConflicts(t *testing.T) {
 
 // A push that only compares names what differs, and commits nothing.
 func TestVerify(t *testing.T) {
-	r := newRig(t, Config{})
-	p := newPlay(r, testBlock)
-	p.order.Verify = true
-	p.sendManifest(r, p.begin(r))
-	r.disk.conflict = errors.New("another file is there")
-	must[control.Empty](r, control.MethodPages, control.Pages{ID: p.id, Pages: [][]byte{p.page(manifest.ContentStream, 0)}, Last: true})
-	_, err := ask[control.Finished](r, r.caller, control.MethodFinish, control.Finish{ID: p.id, Closing: p.closing()})
-	wantTrouble(t, err, control.Integrity, "missing: a; different: b; and 1 more")
-	if r.disk.of(p.id).isCommitted {
-		t.Error("it was committed")
+	for _, differs := range []error{nil, errors.New("another file is there")} {
+		r := newRig(t, Config{})
+		p := newPlay(r, testBlock)
+		p.order.Verify = true
+		p.sendManifest(r, p.begin(r))
+		r.disk.conflict = differs
+		must[control.Empty](r, control.MethodPages, control.Pages{ID: p.id, Pages: [][]byte{p.page(manifest.ContentStream, 0)}, Last: true})
+		done, err := ask[control.Finished](r, r.caller, control.MethodFinish, control.Finish{ID: p.id, Closing: p.closing()})
+		if differs != nil {
+			wantTrouble(t, err, control.Integrity, "missing: a; different: b; and 1 more")
+		} else if err != nil || done.Skipped != 1 {
+			t.Errorf("%+v: %v", done, err)
+		}
+		if r.disk.of(p.id).isCommitted {
+			t.Error("it was committed")
+		}
 	}
 }

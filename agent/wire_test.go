@@ -180,6 +180,10 @@ func TestLongCalls(t *testing.T) {
 	p := newPlay(r, 40*testBlock)
 	g := p.begin(r)
 	p.sendManifest(r, g)
+	for _, size := range []int{0, 100, 100_000} {
+		_, err := decodeAnswer[control.Empty](c, c.send([]byte(control.MethodProbe), make([]byte, size)))
+		check(t, err)
+	}
 	var pages [][]byte
 	for page := range 3 {
 		pages = append(pages, p.page(manifest.ContentStream, page))
