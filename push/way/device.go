@@ -42,7 +42,7 @@ func (p *Place) openDevice(id manifest.ID, way string, plain bool, rate uint64) 
 	case way == IBV && p.config.Hardware != nil:
 		return p.config.Hardware("")
 	case way == SHM && !p.config.NoShared:
-		config.Lanes = soft.AllLanes
+		config.Lanes = soft.SharedMemory | soft.TCP // agents of one process meet like those of several
 	case way == TCP:
 		config.Lanes = soft.TCP
 	default:

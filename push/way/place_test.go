@@ -1,6 +1,7 @@
 package way
 
 import (
+	"crypto/tls"
 	"errors"
 	"net"
 	"strings"
@@ -90,5 +91,25 @@ func TestDevicesOfPushes(t *testing.T) {
 	check(t, second.Close())
 	if _, err := p.Device(manifest.ID{3}, TCP, false, 0); !errors.Is(err, net.ErrClosed) {
 		t.Error(err)
+	}
+}
+
+// Whatever is behind the port asks for a certificate before anything else, but for the blocks of a push that is plain.
+func TestWhoSpeaksTLS(t *testing.T) {
+	p := open(t, Config{Keys: ring(t, newAuthority(t, "c"), "host1", control.RoleAgent)})
+	for i, plain := range []bool{false, true} {
+		d, err := p.Device(manifest.ID{byte(i)}, SHM, plain, 0)
+		check(t, err)
+		defer d.Close()
+	}
+	for name, want := range map[string]bool{sessions: true, nic: true, "data/0000000000000000": true, "data/0100000000000000": false} {
+		c, err := net.Dial("tcp", p.Address())
+		check(t, err)
+		_, err = c.Write(oneport.Preface(name))
+		check(t, err)
+		if err := tls.Client(c, &tls.Config{InsecureSkipVerify: true}).Handshake(); (err == nil) != want {
+			t.Errorf("%s: %v", name, err)
+		}
+		c.Close()
 	}
 }

@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"path/filepath"
+	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -15,6 +18,7 @@ import (
 	"github.com/weft-fabric/weft/push/manifest"
 	"github.com/weft-fabric/weft/ripc"
 	"github.com/weft-fabric/weft/ripc/find/static"
+	"github.com/weft-fabric/weft/verbs"
 )
 
 func TestMain(m *testing.M) { leaktest.Main(m) }
@@ -147,6 +151,9 @@ func TestBlocksTravelThroughThePort(t *testing.T) {
 				ends[i], err = connect.OpenEnd(d, connect.EndConfig{Memory: 1 << 20})
 				check(t, err)
 				defer ends[i].Close()
+				if at := string(ends[i].Pairs[0].Address()); !strings.HasSuffix(at, "+tcp="+p.Address()) {
+					t.Errorf("its address is %s, and should lead to the port", at)
+				}
 			}
 			transfer(t, ends)
 		})
@@ -157,8 +164,9 @@ func TestBlocksTravelThroughThePort(t *testing.T) {
 func transfer(t *testing.T, ends [2]*connect.End) {
 	t.Helper()
 	failed := make(chan error, 2)
+	addresses := [2]verbs.Address{ends[0].Pairs[0].Address(), ends[1].Pairs[0].Address()}
 	for i, e := range ends {
-		go func() { failed <- e.Verbs.Connect(patient(t), e.Pairs[0], ends[1-i].Pairs[0].Address()) }()
+		go func() { failed <- e.Verbs.Connect(patient(t), e.Pairs[0], addresses[1-i]) }()
 	}
 	for range ends {
 		check(t, <-failed)
@@ -175,4 +183,23 @@ func transfer(t *testing.T, ends [2]*connect.End) {
 	if !bytes.Equal(from.Bytes(), into.Bytes()) {
 		t.Error("other bytes have arrived")
 	}
+}
+
+func TestManyAgentsAtOnce(t *testing.T) {
+	a := newAuthority(t, "c")
+	addresses := map[string]string{}
+	for i := range 24 {
+		name := fmt.Sprintf("host%d", i)
+		addresses[name] = newAgent(t, ring(t, a, name, control.RoleAgent, control.Service(name)), name).Address()
+	}
+	pusher := newPusher(t, ring(t, a, "me", control.RolePusher), addresses)
+	var all sync.WaitGroup
+	for name := range addresses {
+		all.Go(func() {
+			if _, err := call(t, pusher, name); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
