@@ -145,6 +145,12 @@ var layers = []layer{
 		reason:   "what is said can be checked and fuzzed alone",
 	},
 	{
+		packages: words("push/straggler"),
+		may:      words("push/control"),
+		never:    outside,
+		reason:   "a judgement is a pure function of what was measured",
+	},
+	{
 		packages: words("push/source push/target"),
 		may:      words("internal/... push/manifest golang.org/x/sys/... github.com/zeebo/blake3 lukechampine.com/blake3"),
 		reason:   "files know nothing of networks",

@@ -1,0 +1,95 @@
+// Package straggler finds the member that holds up a group. It is pure: time is a parameter.
+//
+// In a group all progress alike, in lock step with the slowest, so how much a member has got tells nothing. What tells is how fast
+// blocks were on the wire after the receiver had given credit for them. One hop is as fast as the slower of its two ends; but a member
+// has several partners, and the fastest of its hops shows what it can do. A member is slow if the fastest of all that it sends, or of all
+// that it receives, is below Fraction of what is usual, and if at least two partners have felt it: one slow hop may be the fault of either end.
+// A member is slow also if its disk is: blocks had no place most of the time, and those of others had.
+//
+// The root is never blamed. If it is slow, nobody is: all wait for it, and nobody can be served better without somebody else.
+package straggler
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/weft-fabric/weft/push/control"
+)
+
+// What makes a member slow.
+const (
+	Fraction = 0.65                  // of the usual rate. A link at half rate is below
+	FullPart = 0.5                   // of the time that blocks wait for its disk
+	Window   = time.Second           // in which rates are compared
+	Windows  = 2                     // one after the other, in which the same member must be slow
+	enough   = 3                     // blocks of a hop in a window, to say something of it
+	shortest = 20 * time.Millisecond // on the wire, for the same reason
+)
+
+// Member is what one member has counted since the group began.
+type Member struct {
+	Hops []control.Hop // what it has sent, by receiver
+	Full time.Duration // that no memory was free for the next block because blocks were still to be written
+}
+
+// Judge watches one group. Not for concurrent use.
+type Judge struct {
+	since   time.Duration // beginning of the window
+	before  counts        // at that time
+	suspect int           // rank; 0: nobody
+	times   int           // windows in which it was the suspect
+	started bool
+}
+
+// Look takes what all members have counted up to now, by rank; the root is the first. It returns who should be served apart, and why, or 0.
+// Now is the time since any moment that stays the same. It may be called as often as one likes.
+func (j *Judge) Look(now time.Duration, members []Member) (rank int, why string) {
+	took := now - j.since
+	if j.started && took < Window {
+		return 0, ""
+	}
+	all := count(members)
+	window := all.minus(&j.before)
+	known := j.started && len(j.before.full) == len(members)
+	j.since, j.before, j.started = now, all, true
+	if !known {
+		return 0, ""
+	}
+	if rank, why = window.slowest(took); rank != j.suspect {
+		j.suspect, j.times = rank, 0
+	}
+	if j.times++; rank == 0 || j.times < Windows {
+		return 0, ""
+	}
+	return rank, why
+}
+
+// slowest is whom one window alone makes suspect.
+func (c *counts) slowest(took time.Duration) (rank int, why string) {
+	if rank, part := c.slowDisk(took); rank != 0 {
+		return rank, fmt.Sprintf("its disk is slow: blocks waited for it during %.0f %% of the time", 100*part)
+	}
+	sends, receives := c.directions()
+	usualSend, usualReceive := usual(sends), usual(receives)
+	if sends[0].isSlow(usualSend) {
+		return 0, ""
+	}
+	worst := 1.0
+	for r := 1; r < len(c.full); r++ {
+		partners := map[int]bool{}
+		part := min(sends[r].accuse(usualSend, partners), receives[r].accuse(usualReceive, partners))
+		if len(partners) >= 2 && part < worst {
+			rank, worst = r, part
+			why = fmt.Sprintf("its link is slow: it sends %s and receives %s, where %s and %s are usual",
+				perSecond(sends[r].fastest), perSecond(receives[r].fastest), perSecond(usualSend), perSecond(usualReceive))
+		}
+	}
+	return rank, why
+}
+
+func perSecond(rate float64) string {
+	if rate == 0 {
+		return "nothing"
+	}
+	return fmt.Sprintf("%.1f MB/s", rate/1e6)
+}

@@ -1,0 +1,189 @@
+package straggler
+
+import (
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/rdmc/schedule"
+)
+
+// group is a group in lock step: in every step a member sends to the next of its partners, and the step takes as long as its slowest hop.
+type group struct {
+	algorithm schedule.Algorithm
+	up, down  []float64 // bytes a second, by rank
+	full      []float64 // part of the time that blocks wait for the disk
+	noise     float64   // by which part a hop may be slower at times
+	pause     float64   // seconds that every window lasts longer than its hops, as when all wait for something else
+	random    *rand.Rand
+	members   []Member
+	now       time.Duration
+}
+
+// newGroup is a group of equals.
+func newGroup(algorithm schedule.Algorithm, members int) *group {
+	g := &group{algorithm: algorithm, random: rand.New(rand.NewPCG(1, uint64(members)))}
+	for range members {
+		g.up, g.down, g.full = append(g.up, 1e8), append(g.down, 1e8), append(g.full, 0)
+	}
+	g.members = make([]Member, members)
+	return g
+}
+
+// advance has a message of some blocks sent, which takes a window or more.
+func (g *group) advance(t *testing.T) {
+	const blocks, size = 200, 1 << 20
+	steps, err := schedule.Whole(schedule.Config{Algorithm: g.algorithm, Members: len(g.up)}, blocks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	took := g.pause
+	for _, step := range steps {
+		longest := 0.0
+		for _, send := range step {
+			rate := min(g.up[send.From], g.down[send.To]) * (1 - g.noise*g.random.Float64())
+			wire := size / rate
+			longest = max(longest, wire)
+			g.count(send.From, send.To, size, wire)
+		}
+		took += longest
+	}
+	g.now += time.Duration(took * 1e9)
+	for r := range g.members {
+		g.members[r].Full += time.Duration(g.full[r] * took * 1e9)
+	}
+}
+
+func (g *group) count(from, to int, bytes uint64, wire float64) {
+	m := &g.members[from]
+	for i := range m.Hops {
+		if h := &m.Hops[i]; h.Rank == to {
+			h.Blocks, h.Bytes, h.Wire = h.Blocks+1, h.Bytes+bytes, h.Wire+int64(wire*1e9)
+			return
+		}
+	}
+	m.Hops = append(m.Hops, control.Hop{Rank: to, Blocks: 1, Bytes: bytes, Wire: int64(wire * 1e9)})
+}
+
+// judged is who is found within some windows.
+func (g *group) judged(t *testing.T) (rank int, why string) {
+	var j Judge
+	for range 6 {
+		if rank, why = j.Look(g.now, g.members); rank != 0 {
+			return rank, why
+		}
+		g.advance(t)
+	}
+	return 0, ""
+}
+
+func TestWhoIsToBlame(t *testing.T) {
+	half := func(what []float64, rank int) { what[rank] /= 2 }
+	for name, c := range map[string]struct {
+		members int
+		change  func(g *group)
+		want    int
+	}{
+		"all alike":                {8, func(*group) {}, 0},
+		"one uplink":               {8, func(g *group) { half(g.up, 5) }, 5},
+		"one downlink":             {8, func(g *group) { half(g.down, 3) }, 3},
+		"one link":                 {8, func(g *group) { half(g.up, 7); half(g.down, 7) }, 7},
+		"one link of many":         {64, func(g *group) { half(g.up, 40); half(g.down, 40) }, 40},
+		"one link that crawls":     {8, func(g *group) { g.up[2] /= 50; g.down[2] /= 50 }, 2},
+		"the slower of two":        {16, func(g *group) { half(g.up, 4); half(g.down, 4); g.up[9] /= 4; g.down[9] /= 4 }, 9},
+		"a little slower":          {8, func(g *group) { g.up[4] *= 0.8; g.down[4] *= 0.8 }, 0},
+		"noise":                    {8, func(g *group) { g.noise = 0.6 }, 0},
+		"noise and one link":       {8, func(g *group) { g.noise = 0.3; half(g.up, 6); half(g.down, 6) }, 6},
+		"waiting for other things": {8, func(g *group) { g.pause = 5 }, 0},
+		"one disk":                 {8, func(g *group) { g.full[6] = 0.9 }, 6},
+		"all disks":                {8, func(g *group) { g.full = []float64{0, .9, .8, .9, .7, .8, .9, .95} }, 0},
+		"a disk that is busy":      {8, func(g *group) { g.full[6] = 0.3 }, 0},
+		"the pusher":               {8, func(g *group) { half(g.up, 0) }, 0},
+		"the pusher crawls":        {16, func(g *group) { g.up[0] /= 20; g.down[0] /= 20 }, 0},
+		"the pusher's disk":        {8, func(g *group) { g.full[0] = 1 }, 0},
+		"most uplinks":             {9, func(g *group) { copy(g.up[4:], []float64{5e7, 5e7, 5e7, 5e7, 5e7}) }, 0},
+		"one host":                 {2, func(g *group) { half(g.down, 1) }, 0},
+		"one host's disk":          {2, func(g *group) { g.full[1] = 1 }, 0},
+		"two hosts, alike":         {3, func(*group) {}, 0},
+		"two hosts, one link":      {3, func(g *group) { half(g.up, 2); half(g.down, 2) }, 2},
+		"two hosts, one disk":      {3, func(g *group) { g.full[2] = 0.9 }, 2},
+		"two hosts, the pusher":    {3, func(g *group) { half(g.up, 0) }, 0},
+	} {
+		g := newGroup(schedule.Pipeline, c.members)
+		c.change(g)
+		if got, why := g.judged(t); got != c.want {
+			t.Errorf("%s: %d is blamed (%s), should be %d", name, got, why, c.want)
+		}
+	}
+}
+
+// In a chain a member has one partner in each direction. Its link is to blame if both felt it; who of two is, one slow hop does not tell.
+func TestChain(t *testing.T) {
+	g := newGroup(schedule.Chain, 6)
+	g.up[3], g.down[3] = 5e7, 5e7
+	if got, why := g.judged(t); got != 3 {
+		t.Errorf("%d is blamed (%s)", got, why)
+	}
+	g = newGroup(schedule.Chain, 6)
+	g.up[3] = 5e7
+	if got, why := g.judged(t); got != 0 {
+		t.Errorf("%d is blamed (%s)", got, why)
+	}
+}
+
+// A member that is slow for a moment is forgiven.
+func TestOneWindowIsNotEnough(t *testing.T) {
+	g, j := newGroup(schedule.Pipeline, 8), Judge{}
+	for i := range 12 {
+		g.up[5], g.down[5] = 1e8, 1e8
+		if i%2 == 0 {
+			g.up[5], g.down[5] = 2e7, 2e7
+		}
+		if got, why := j.Look(g.now, g.members); got != 0 {
+			t.Fatalf("%d is blamed (%s)", got, why)
+		}
+		g.advance(t)
+	}
+}
+
+// Looks that come more often than a window ends are no evidence.
+func TestLooksInBetween(t *testing.T) {
+	g, j := newGroup(schedule.Pipeline, 8), Judge{}
+	g.up[5], g.down[5] = 2e7, 2e7
+	j.Look(0, g.members)
+	g.advance(t)
+	for i := range 10 {
+		if got, _ := j.Look(Window/20*time.Duration(i), g.members); got != 0 {
+			t.Fatal("somebody is blamed before a window has ended")
+		}
+	}
+}
+
+// Counts come from elsewhere, and may be anything.
+func FuzzLook(f *testing.F) {
+	f.Add(uint8(3), []byte{1, 2, 3, 4, 5, 6, 7, 8, 9})
+	f.Fuzz(func(t *testing.T, members uint8, noise []byte) {
+		next := func() int64 {
+			if len(noise) == 0 {
+				return 0
+			}
+			n := int64(int8(noise[0])) << (noise[0] % 60)
+			noise = noise[1:]
+			return n
+		}
+		var j Judge
+		for i := range 5 {
+			all := make([]Member, members)
+			for r := range all {
+				all[r].Full = time.Duration(next())
+				for range uint8(next()) % 8 {
+					all[r].Hops = append(all[r].Hops, control.Hop{Rank: int(next()), Blocks: uint64(next()), Bytes: uint64(next()), Wire: next()})
+				}
+			}
+			if got, why := j.Look(time.Duration(i)*2*Window, all); got < 0 || got != 0 && (got >= int(members) || why == "") {
+				t.Fatalf("%d of %d is blamed (%s)", got, members, why)
+			}
+		}
+	})
+}
