@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/straggler"
 )
 
 // report says how it ended. What ended the push as a whole is what is wrong with every host that is not done.
@@ -89,7 +90,7 @@ func (p *pusher) bottleneck(r *Report) string {
 	typical := median(p.traffic.rates())
 	var slowest *HopReport
 	for i := range r.Hops {
-		if hop := &r.Hops[i]; hop.Rate > 0 && hop.Rate < slowFraction*typical && (slowest == nil || hop.Rate < slowest.Rate) {
+		if hop := &r.Hops[i]; hop.Rate > 0 && hop.Rate < straggler.Fraction*typical && (slowest == nil || hop.Rate < slowest.Rate) {
 			slowest = hop
 		}
 	}

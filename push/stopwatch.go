@@ -1,54 +1,50 @@
 package push
 
-import "time"
+import (
+	"time"
 
-// stopwatch looks for a straggler in a group, window by window.
+	"github.com/weft-fabric/weft/push/straggler"
+)
+
+// worthwhile is how long a push must still take, so that serving a host apart pays.
+const worthwhile = 3 * time.Second
+
+// stopwatch looks for a straggler in a group.
 type stopwatch struct {
-	p       *pusher
-	g       *group
-	began   time.Time
-	at      time.Time
-	before  measure
-	suspect int // rank that was slow in the last window
-	times   int // windows in a row
-	slow    *host
-	why     string
+	p     *pusher
+	g     *group
+	began time.Time
+	judge straggler.Judge
+	slow  *host
+	why   string
 }
 
 func newStopwatch(p *pusher, g *group) *stopwatch {
-	return &stopwatch{p: p, g: g, began: time.Now(), at: time.Now(), before: p.measure(g)}
+	w := &stopwatch{p: p, g: g, began: time.Now()}
+	w.judge.Look(0, p.counts(g))
+	return w
 }
 
-// measure is what the members of a group have told until now.
-func (p *pusher) measure(g *group) measure {
-	m := measure{hops: make(map[hop]sample), full: make([]time.Duration, len(g.hosts)+1)}
-	hopsOf(0, p.member.Stats().Hops, m.hops)
+// counts are what the members of a group have told until now, by rank.
+func (p *pusher) counts(g *group) []straggler.Member {
+	all := make([]straggler.Member, len(g.hosts)+1)
+	all[0].Hops = p.member.Stats().Hops
 	for i, h := range g.hosts {
-		s := p.board.of(h).status
-		if s.Epoch == g.epoch {
-			hopsOf(i+1, s.Hops, m.hops)
-			m.full[i+1] = time.Duration(s.Disk.Full)
+		if s := p.board.of(h).status; s.Epoch == g.epoch {
+			all[i+1] = straggler.Member{Hops: s.Hops, Full: time.Duration(s.Disk.Full)}
 		}
 	}
-	return m
+	return all
 }
 
 // findsSlow reports whether somebody should be served apart: slow and why say who.
 func (w *stopwatch) findsSlow() bool {
-	took := time.Since(w.at)
-	if took < slowWindow || !w.mayDemote() {
+	now := time.Since(w.began)
+	if !w.judge.Due(now) || !w.mayDemote() {
 		return false
 	}
-	now := w.p.measure(w.g)
-	rank, why := slowHost(now.since(w.before, took), len(w.g.hosts)+1)
-	w.before, w.at = now, time.Now()
-	if rank == 0 || rank != w.suspect {
-		w.suspect, w.times = rank, 0
-	}
-	if rank == 0 {
-		return false
-	}
-	if w.times++; w.times < slowWindows || w.left() < worthwhile {
+	rank, why := w.judge.Look(now, w.p.counts(w.g))
+	if rank == 0 || w.left() < worthwhile {
 		return false
 	}
 	w.slow, w.why = w.g.hosts[rank-1], why

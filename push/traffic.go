@@ -3,7 +3,23 @@ package push
 import (
 	"slices"
 	"time"
+
+	"github.com/weft-fabric/weft/push/control"
 )
+
+// sample is what was sent by one member to another.
+type sample struct {
+	bytes uint64
+	wire  time.Duration
+}
+
+// rate is in bytes a second; 0: too little was sent to tell.
+func (s sample) rate() float64 {
+	if s.wire < 20*time.Millisecond {
+		return 0
+	}
+	return float64(s.bytes) / s.wire.Seconds()
+}
 
 // route is from one member to another, by their names.
 type route struct{ from, to string }
@@ -13,11 +29,9 @@ type traffic map[route]sample
 
 // note keeps what was measured of a group that ends.
 func (p *pusher) note(g *group) {
-	for h, s := range p.measure(g).hops {
-		if h.from < len(g.plan.Members) && h.to >= 0 && h.to < len(g.plan.Members) {
-			key := route{g.plan.Members[h.from], g.plan.Members[h.to]}
-			sum := p.traffic[key]
-			p.traffic[key] = sample{sum.bytes + s.bytes, sum.wire + s.wire}
+	for from, m := range p.counts(g) {
+		for _, h := range m.Hops {
+			p.traffic.add(g.plan.Members, from, h)
 		}
 	}
 	for _, h := range g.hosts {
@@ -25,6 +39,16 @@ func (p *pusher) note(g *group) {
 			h.first = g.began.Sub(p.began) + time.Duration(s.FirstByte)
 		}
 	}
+}
+
+// add adds what a member has sent to another. Ranks that are none come from elsewhere.
+func (t traffic) add(names []string, from int, h control.Hop) {
+	if from >= len(names) || h.Rank < 0 || h.Rank >= len(names) {
+		return
+	}
+	key := route{names[from], names[h.Rank]}
+	sum := t[key]
+	t[key] = sample{sum.bytes + h.Bytes, sum.wire + time.Duration(h.Wire)}
 }
 
 // reports are the hops, the largest first.
@@ -73,4 +97,12 @@ func (t traffic) crossing(rackOf map[string]int) (bytes uint64) {
 		}
 	}
 	return bytes
+}
+
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return values[len(values)/2]
 }

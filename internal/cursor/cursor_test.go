@@ -41,6 +41,26 @@ func TestWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestUvarint(t *testing.T) {
+	c := New([]byte{5, 0x80, 1, 0})
+	if a, b, d := c.Uvarint("a"), c.Uvarint("b"), c.Left(); a != 5 || b != 128 || d != 1 || c.Uvarint("zero") != 0 || c.End() != nil {
+		t.Errorf("read %d, %d, left %d, %v", a, b, d, c.Err())
+	}
+	for want, bad := range map[string][]byte{
+		"n is cut off":                           {0x80},
+		"n is not a number in its shortest form": {0x80, 0},
+	} {
+		c := New(bad)
+		if n := c.Uvarint("n"); n != 0 || c.Err() == nil || c.Err().Error() != want || c.Left() != 0 {
+			t.Errorf("%x is %d, %v", bad, n, c.Err())
+		}
+	}
+	over := New([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02})
+	if over.Uvarint("n"); over.Err() == nil {
+		t.Error("a number of 65 bits is read")
+	}
+}
+
 func FuzzCursor(f *testing.F) {
 	f.Add([]byte{0, 0, 0, 1, 2}, 3)
 	f.Fuzz(func(t *testing.T, b []byte, n int) {

@@ -3,7 +3,7 @@
 // In a group all progress alike, in lock step with the slowest, so how much a member has got tells nothing. What tells is how fast
 // blocks were on the wire after the receiver had given credit for them. One hop is as fast as the slower of its two ends; but a member
 // has several partners, and the fastest of its hops shows what it can do. A member is slow if the fastest of all that it sends, or of all
-// that it receives, is below Fraction of what is usual, and if at least two partners have felt it: one slow hop may be the fault of either end.
+// that it receives, is below Fraction of what is usual, and if several partners have felt it: one slow hop may be the fault of either end.
 // A member is slow also if its disk is: blocks had no place most of the time, and those of others had.
 //
 // The root is never blamed. If it is slow, nobody is: all wait for it, and nobody can be served better without somebody else.
@@ -22,6 +22,7 @@ const (
 	FullPart = 0.5                   // of the time that blocks wait for its disk
 	Window   = time.Second           // in which rates are compared
 	Windows  = 2                     // one after the other, in which the same member must be slow
+	several  = 2                     // partners that must have felt it
 	enough   = 3                     // blocks of a hop in a window, to say something of it
 	shortest = 20 * time.Millisecond // on the wire, for the same reason
 )
@@ -44,13 +45,13 @@ type Judge struct {
 // Look takes what all members have counted up to now, by rank; the root is the first. It returns who should be served apart, and why, or 0.
 // Now is the time since any moment that stays the same. It may be called as often as one likes.
 func (j *Judge) Look(now time.Duration, members []Member) (rank int, why string) {
-	took := now - j.since
-	if j.started && took < Window {
+	if !j.Due(now) {
 		return 0, ""
 	}
+	took := now - j.since
 	all := count(members)
 	window := all.minus(&j.before)
-	known := j.started && len(j.before.full) == len(members)
+	known := j.started && len(j.before.full) == len(members) && len(members) > 2 // with one host there is nobody to be faster without it
 	j.since, j.before, j.started = now, all, true
 	if !known {
 		return 0, ""
@@ -64,6 +65,9 @@ func (j *Judge) Look(now time.Duration, members []Member) (rank int, why string)
 	return rank, why
 }
 
+// Due reports whether a window has ended, so that Look has something to judge.
+func (j *Judge) Due(now time.Duration) bool { return !j.started || now-j.since >= Window }
+
 // slowest is whom one window alone makes suspect.
 func (c *counts) slowest(took time.Duration) (rank int, why string) {
 	if rank, part := c.slowDisk(took); rank != 0 {
@@ -71,14 +75,14 @@ func (c *counts) slowest(took time.Duration) (rank int, why string) {
 	}
 	sends, receives := c.directions()
 	usualSend, usualReceive := usual(sends), usual(receives)
-	if sends[0].isSlow(usualSend) {
+	if sends[0].isSlow(usualSend) && len(sends[0].partners) >= several {
 		return 0, ""
 	}
 	worst := 1.0
 	for r := 1; r < len(c.full); r++ {
 		partners := map[int]bool{}
 		part := min(sends[r].accuse(usualSend, partners), receives[r].accuse(usualReceive, partners))
-		if len(partners) >= 2 && part < worst {
+		if len(partners) >= several && part < worst {
 			rank, worst = r, part
 			why = fmt.Sprintf("its link is slow: it sends %s and receives %s, where %s and %s are usual",
 				perSecond(sends[r].fastest), perSecond(receives[r].fastest), perSecond(usualSend), perSecond(usualReceive))

@@ -101,6 +101,7 @@ func TestWhoIsToBlame(t *testing.T) {
 		"a disk that is busy":      {8, func(g *group) { g.full[6] = 0.3 }, 0},
 		"the pusher":               {8, func(g *group) { half(g.up, 0) }, 0},
 		"the pusher crawls":        {16, func(g *group) { g.up[0] /= 20; g.down[0] /= 20 }, 0},
+		"the pusher and a host":    {8, func(g *group) { half(g.up, 0); half(g.up, 5); half(g.down, 5) }, 0},
 		"the pusher's disk":        {8, func(g *group) { g.full[0] = 1 }, 0},
 		"most uplinks":             {9, func(g *group) { copy(g.up[4:], []float64{5e7, 5e7, 5e7, 5e7, 5e7}) }, 0},
 		"one host":                 {2, func(g *group) { half(g.down, 1) }, 0},
@@ -120,15 +121,17 @@ func TestWhoIsToBlame(t *testing.T) {
 
 // In a chain a member has one partner in each direction. Its link is to blame if both felt it; who of two is, one slow hop does not tell.
 func TestChain(t *testing.T) {
-	g := newGroup(schedule.Chain, 6)
-	g.up[3], g.down[3] = 5e7, 5e7
-	if got, why := g.judged(t); got != 3 {
-		t.Errorf("%d is blamed (%s)", got, why)
-	}
-	g = newGroup(schedule.Chain, 6)
-	g.up[3] = 5e7
-	if got, why := g.judged(t); got != 0 {
-		t.Errorf("%d is blamed (%s)", got, why)
+	for rank := range 5 {
+		g := newGroup(schedule.Chain, 6)
+		g.up[rank], g.down[rank] = 5e7, 5e7
+		if got, why := g.judged(t); got != rank {
+			t.Errorf("%d is blamed (%s), should be %d", got, why, rank)
+		}
+		g = newGroup(schedule.Chain, 6)
+		g.up[rank] = 5e7
+		if got, why := g.judged(t); got != 0 {
+			t.Errorf("%d is blamed (%s) where it may be two", got, why)
+		}
 	}
 }
 
@@ -163,6 +166,7 @@ func TestLooksInBetween(t *testing.T) {
 // Counts come from elsewhere, and may be anything.
 func FuzzLook(f *testing.F) {
 	f.Add(uint8(3), []byte{1, 2, 3, 4, 5, 6, 7, 8, 9})
+	f.Add(uint8(0), []byte{})
 	f.Fuzz(func(t *testing.T, members uint8, noise []byte) {
 		next := func() int64 {
 			if len(noise) == 0 {
