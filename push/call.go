@@ -28,15 +28,12 @@ func call[Q, A any](ctx context.Context, node *ripc.Node, h *host, patience time
 		return a, fmt.Errorf("%s: %w", method, orCause(ctx, err))
 	}
 	defer m.Release()
-	var answer control.Answer[A]
-	if err := decode(ctx, m, &answer); err != nil {
+	answer, err := decode[A](ctx, m)
+	if err != nil {
 		return a, fmt.Errorf("%s: the answer: %w", method, orCause(ctx, err))
 	}
-	switch {
-	case answer.Error != nil:
+	if answer.Error != nil {
 		return a, answer.Error
-	case answer.OK == nil:
-		return a, fmt.Errorf("%s: the agent has answered with nothing", method)
 	}
 	return *answer.OK, nil
 }
@@ -72,19 +69,19 @@ func send(ctx context.Context, node *ripc.Node, h *host, method string, text []b
 // maxAnswer is how many bytes an answer may have: the largest is the set of blocks of the largest stream.
 const maxAnswer = control.MaxBlocks/8*4/3 + 1<<16
 
-// decode reads an answer, which is in the message or lent by it.
-func decode(ctx context.Context, m *ripc.Message, into any) error {
+// decode reads and checks an answer, which is in the message or lent by it.
+func decode[A any](ctx context.Context, m *ripc.Message) (*control.Answer[A], error) {
 	lent := m.Lent()
 	if len(lent) == 0 {
-		return json.Unmarshal(m.Bytes(), into)
+		return control.Decode[control.Answer[A]](m.Bytes())
 	}
 	if len(lent) > 1 || lent[0] > maxAnswer {
-		return fmt.Errorf("%d bytes in %d parts are too many", lent[0], len(lent))
+		return nil, fmt.Errorf("%d bytes in %d parts are too many", lent[0], len(lent))
 	}
 	parts, err := m.Pull(ctx)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	defer parts[0].Release()
-	return json.Unmarshal(parts[0].Bytes(), into)
+	return control.Decode[control.Answer[A]](parts[0].Bytes())
 }
