@@ -2,6 +2,7 @@ package target
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"syscall"
@@ -34,8 +35,12 @@ func openBelow(dir *os.File, path string, flags int, resolve uint64) (*os.File, 
 // openEntry opens what an entry names, to read.
 func openEntry(dir *os.File, path string) (*os.File, error) {
 	// A pipe that somebody put there must not hold us up.
-	f, err := openBelow(dir, path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, entryResolve)
-	return f, err
+	return openBelow(dir, path, unix.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, entryResolve)
+}
+
+// openPath opens a directory that entries are in, as a path only.
+func openPath(dir *os.File, path string) (*os.File, error) {
+	return openBelow(dir, path, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, entryResolve)
 }
 
 // statAt is fstatat of a name in a directory; links are not followed.
@@ -57,6 +62,9 @@ func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
 func isKind(s *unix.Stat_t, kind uint32) bool { return s.Mode&unix.S_IFMT == kind }
 
+// drop closes what was only read or found, where nothing can be lost.
+func drop(c io.Closer) { _ = c.Close() }
+
 // folders finds the folders of entries below DEST. The last one stays open: entries come in walk order.
 type folders struct {
 	dest *os.File
@@ -74,14 +82,14 @@ func (f *folders) of(path string) (dir *os.File, name string, err error) {
 		return f.last, name, nil
 	}
 	f.close()
-	f.last, err = openBelow(f.dest, parent, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, entryResolve)
+	f.last, err = openPath(f.dest, parent)
 	f.path = parent
 	return f.last, name, err
 }
 
 func (f *folders) close() {
 	if f.last != nil {
-		_ = f.last.Close() // nothing was written to it
+		drop(f.last)
 		f.last = nil
 	}
 }

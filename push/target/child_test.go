@@ -16,7 +16,8 @@ import (
 	"time"
 )
 
-// childVariable makes the test binary a receiver that dies: "DIR STEP", at the so many-th step; 0: when its parent wants.
+// childVariable makes the test binary a receiver that dies: "DIR STEP FORCE", at the so many-th step; 0: when its parent
+// wants.
 const childVariable = "WEFT_TARGET_CHILD"
 
 // dying is a context that kills the process when it was asked so often: Commit asks before each entry.
@@ -51,7 +52,8 @@ func wasThere() []byte {
 func runChild() {
 	var dir string
 	var left int
-	if _, err := fmt.Sscanf(os.Getenv(childVariable), "%s %d", &dir, &left); err != nil {
+	var force bool
+	if _, err := fmt.Sscanf(os.Getenv(childVariable), "%s %d %t", &dir, &left, &force); err != nil {
 		panic(err)
 	}
 	p := pack(&testing.T{}, childTree()...)
@@ -60,7 +62,7 @@ func runChild() {
 		panic(err)
 	}
 	o := p.order("dest")
-	o.Force = true
+	o.Force = force
 	d, err := p.start(r, o)
 	if err != nil {
 		panic(err)
@@ -79,16 +81,16 @@ func runChild() {
 	os.Exit(0)
 }
 
-func childOf(binary, dir string, at int) *exec.Cmd {
+func childOf(binary, dir string, at int, force bool) *exec.Cmd {
 	child := exec.Command(binary)
-	child.Env = append(os.Environ(), childVariable+"="+dir+" "+strconv.Itoa(at))
+	child.Env = append(os.Environ(), fmt.Sprintf("%s=%s %d %t", childVariable, dir, at, force))
 	return child
 }
 
 // kill runs a child that dies, and returns how many blocks it has said to have written.
-func kill(t *testing.T, dir string, at int, after time.Duration) (blocks int) {
+func kill(t *testing.T, dir string, at int, force bool, after time.Duration) (blocks int) {
 	t.Helper()
-	child := childOf(os.Args[0], dir, at)
+	child := childOf(os.Args[0], dir, at, force)
 	var trouble bytes.Buffer
 	child.Stderr = &trouble
 	out, err := child.StdoutPipe()
@@ -114,7 +116,7 @@ func kill(t *testing.T, dir string, at int, after time.Duration) (blocks int) {
 }
 
 // survive checks what a killed child has left, and finishes its push.
-func survive(t *testing.T, dir string, written int) {
+func survive(t *testing.T, dir string, force bool, written int) {
 	t.Helper()
 	items := childTree()
 	for _, i := range items {
@@ -126,7 +128,7 @@ func survive(t *testing.T, dir string, written int) {
 	r := openAt(t, dir)
 	p := pack(t, items...)
 	o := p.order("dest")
-	o.Force = true
+	o.Force = force
 	done := mustDeliver(t, p, r, o)
 	if blocks := (len(p.content) + testBlock - 1) / testBlock; done.sent > blocks-written {
 		t.Errorf("%d of %d blocks are sent though %d were there", done.sent, blocks, written)
@@ -145,7 +147,7 @@ func TestNotRoot(t *testing.T) {
 	dir := childDir(t)
 	binary := readable(t, dir)
 	asUser := func() ([]byte, error) {
-		child := childOf(binary, dir, 0)
+		child := childOf(binary, dir, 0, true)
 		child.Dir = "/"
 		child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
 		return child.CombinedOutput()
@@ -203,8 +205,12 @@ func TestKilledAtEveryStep(t *testing.T) {
 	blocks := (len(pack(t, childTree()...).content) + testBlock - 1) / testBlock
 	for at := 1; at <= 2*blocks+len(childTree()); at++ {
 		t.Run(strconv.Itoa(at), func(t *testing.T) {
+			dir := t.TempDir()
+			survive(t, dir, false, kill(t, dir, at, false, 0))
+		})
+		t.Run(strconv.Itoa(at)+" over others", func(t *testing.T) {
 			dir := childDir(t)
-			survive(t, dir, kill(t, dir, at, 0))
+			survive(t, dir, true, kill(t, dir, at, true, 0))
 		})
 	}
 }
@@ -214,7 +220,7 @@ func TestKilledAtAnyTime(t *testing.T) {
 		t.Run(strconv.Itoa(i), func(t *testing.T) {
 			dir := childDir(t)
 			after := time.Duration(1 + rand.Int64N(int64(8*time.Millisecond)))
-			survive(t, dir, kill(t, dir, 0, after))
+			survive(t, dir, true, kill(t, dir, 0, true, after))
 		})
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/weft-fabric/weft/push/manifest"
 )
 
 // maxTops is how many names a summary has at most: with so many there may be more.
@@ -55,7 +53,7 @@ func (r *Root) free(c *claim) error {
 }
 
 func inUse(dest string, other *InUse) error {
-	return fmt.Errorf("destination %q: %w: push %s of %s to %q since %s", dest, ErrInUse, manifest.ID(other.ID), other.Owner, other.Dest,
+	return fmt.Errorf("destination %q: %w: push %s of %s to %q since %s", dest, ErrInUse, other.ID, other.Owner, other.Dest,
 		other.Since.UTC().Format(time.RFC3339))
 }
 

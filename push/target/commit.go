@@ -143,11 +143,11 @@ func admit(dir *os.File, name string) error {
 	if user := os.Geteuid(); user == 0 || s.Uid != uint32(user) || s.Mode&0o700 == 0o700 {
 		return nil
 	}
-	f, err := openBelow(dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, entryResolve)
+	f, err := openPath(dir, name)
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer drop(f)
 	// A path only cannot be changed, but by its name in /proc, which leads nowhere else.
 	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), os.FileMode(s.Mode&0o777|0o700))
 }
@@ -173,7 +173,7 @@ func (c *commit) finish(of *directory) error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
+	defer drop(dir)
 	there, err := statFile(dir)
 	if err != nil {
 		return err

@@ -215,7 +215,7 @@ func (d *Delivery) copyPlaced(number uint64, e *manifest.Entry, name string) err
 	if err != nil {
 		return err
 	}
-	defer from.Close()
+	defer drop(from)
 	to, err := d.partial.openData(name, unix.O_RDWR|unix.O_CREAT|unix.O_TRUNC)
 	if err != nil {
 		return err

@@ -48,7 +48,10 @@ func (r *Root) Preflight(o Order) error {
 	if err != nil {
 		return err
 	}
-	defer p.close()
+	defer drop(p.dir)
+	if o.Verify {
+		return nil
+	}
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	return r.free(&claim{InUse{Dest: o.Dest}, claimed(&o, p)})

@@ -150,7 +150,6 @@ func TestManyFiles(t *testing.T) {
 		items = append(items, file("d"+strconv.Itoa(i/1000)+"/"+strconv.Itoa(i), []byte(strconv.Itoa(i))))
 	}
 	p := pack(t, items...)
-	items = nil
 	d, err := p.start(r, p.order("."))
 	if err != nil {
 		t.Fatal(err)

@@ -174,11 +174,11 @@ func (e *examination) runOne(ctx context.Context) error {
 
 // hash hashes a block. One that cannot be read is not here: that is no error.
 func (e *examination) hash(block int, buffer []byte) error {
-	if e.read(block, buffer) != nil {
-		e.unread.add(uint64(block))
-		return nil
+	if err := e.read(block, buffer); err == nil {
+		return e.keep(block, manifest.HashOf(buffer))
 	}
-	return e.keep(block, manifest.HashOf(buffer))
+	e.unread.add(uint64(block))
+	return nil
 }
 
 // take gives out the next block.

@@ -133,7 +133,7 @@ func (p *place) create() error {
 		if err != nil {
 			return explain(err, "create directory", p.path)
 		}
-		_ = p.dir.Close() // a path only
+		drop(p.dir)
 		p.dir, p.below = next, p.below[1:]
 	}
 	return nil
@@ -146,7 +146,7 @@ func (p *place) enter(name string) (*os.File, error) {
 	if err := syncFolder(p.dir, "."); err != nil {
 		return nil, err
 	}
-	return openBelow(p.dir, name, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, entryResolve)
+	return openPath(p.dir, name)
 }
 
 // syncFolder makes what was named in a directory durable.

@@ -19,7 +19,7 @@ func (c *commit) file(number uint64, e *manifest.Entry, dir *os.File, name strin
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer drop(f)
 	there, err := statFile(f)
 	if err != nil {
 		return err
@@ -84,7 +84,7 @@ func (c *commit) sameContent(data string, e *manifest.Entry, dir *os.File, name 
 	if err != nil {
 		return false
 	}
-	defer there.Close()
+	defer drop(there)
 	s, err := statFile(there)
 	if err != nil || !isKind(&s, unix.S_IFREG) || uint64(s.Size) != e.Size {
 		return false
@@ -93,7 +93,7 @@ func (c *commit) sameContent(data string, e *manifest.Entry, dir *os.File, name 
 	if err != nil {
 		return false
 	}
-	defer ours.Close()
+	defer drop(ours)
 	c.known[s.Ino] = s.Ctim
 	return sameBytes(there, ours)
 }
@@ -123,7 +123,7 @@ func (c *commit) skip(e *manifest.Entry, dir *os.File, name string) error {
 	if err != nil {
 		return err
 	}
-	defer f.Close()
+	defer drop(f)
 	there, err := statFile(f)
 	if err != nil {
 		return err
@@ -174,12 +174,15 @@ func (c *commit) symlink(number uint64, e *manifest.Entry, dir *os.File, name st
 // hardlink gives a file that was placed before another name.
 func (c *commit) hardlink(number uint64, e *manifest.Entry, dir *os.File, name string) error {
 	parent, first := split(e.Link)
-	from, err := openBelow(c.place.dir, "./"+parent, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW, entryResolve)
+	from, err := openPath(c.place.dir, "./"+parent)
 	if err != nil {
 		return err
 	}
-	defer from.Close()
+	defer drop(from)
 	original, err := statAt(from, first)
+	if err == nil && !isKind(&original, unix.S_IFREG) {
+		err = fmt.Errorf("%q, of which it is another name, is not a file: %w", e.Link, ErrChanged)
+	}
 	if err != nil {
 		return err
 	}

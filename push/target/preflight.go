@@ -17,12 +17,15 @@ func (r *Root) check(o *Order) (*place, error) {
 	if o.Block <= 0 || o.Manifest.Size > math.MaxInt64 || o.Manifest.Content > math.MaxInt64 {
 		return nil, fmt.Errorf("an order with blocks of %d bytes, a manifest of %d and a content of %d", o.Block, o.Manifest.Size, o.Manifest.Content)
 	}
+	if o.Single && (o.Manifest.Entries != 1 || o.Manifest.Files != 1) {
+		return nil, fmt.Errorf("an order for a single file with %d entries", o.Manifest.Entries)
+	}
 	p, err := r.find(o)
 	if err != nil {
 		return nil, err
 	}
 	if err := r.checkPlace(o, p); err != nil {
-		_ = p.close() // a path only
+		drop(p.dir)
 		return nil, err
 	}
 	return p, nil
@@ -112,7 +115,7 @@ func (r *Root) room(need uint64) error {
 func (r *Root) anyTop(o *Order, p *place) bool {
 	for _, top := range o.Manifest.Tops {
 		if first, err := openBelow(p.dir, p.of(top), unix.O_PATH|unix.O_NOFOLLOW, entryResolve); err == nil {
-			_ = first.Close() // a path only
+			drop(first)
 			return true
 		}
 	}
@@ -124,7 +127,7 @@ func (r *Root) hasPartial(o *Order, p *place) bool {
 	if err != nil {
 		return false
 	}
-	defer partials.Close()
+	defer drop(partials)
 	_, err = partials.Lstat(partialName(o, p))
 	return err == nil
 }

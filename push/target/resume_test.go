@@ -188,8 +188,12 @@ func TestWrongCalls(t *testing.T) {
 	if _, err := d.Commit(context.Background()); err == nil || len(listing(t, dir)) > 0 {
 		t.Error("committed without all blocks")
 	}
-	if _, err := r.Begin(Order{Dest: "x"}); err == nil {
-		t.Error("blocks of no bytes")
+	two := pack(t, file("e", nil), file("f", nil)).order("x")
+	two.Single = true
+	for _, o := range []Order{{Dest: "x"}, two} {
+		if _, err := r.Begin(o); err == nil {
+			t.Errorf("taken: %+v", o)
+		}
 	}
 }
 
@@ -202,4 +206,21 @@ func TestAnotherManifest(t *testing.T) {
 			t.Error("another manifest than the one of the order is taken")
 		}
 	}
+}
+
+// The map is read by whoever comes next, whatever is in it and whatever blocks it was for.
+func FuzzCovered(f *testing.F) {
+	f.Add([]byte{0xff, 1}, uint16(3), uint16(10), uint16(5))
+	f.Add([]byte{}, uint16(1), uint16(0), uint16(0))
+	f.Fuzz(func(t *testing.T, octets []byte, block, offset, length uint16) {
+		l := manifest.NewLayout(manifest.ContentStream, 1<<20, int(block)+1)
+		want := true
+		for at := uint64(offset); at < uint64(offset)+max(uint64(length), 1); at++ {
+			b := at / uint64(l.Block)
+			want = want && b/8 < uint64(len(octets)) && octets[b/8]>>(b%8)&1 == 1
+		}
+		if got := covered(octets, l, uint64(offset), uint64(length)); got != want {
+			t.Errorf("covered is %v", got)
+		}
+	})
 }

@@ -79,7 +79,7 @@ func (r *Root) partials(create bool) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer weft.Close()
+	defer drop(weft)
 	return openFolder(weft, partialFolder, create)
 }
 

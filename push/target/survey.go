@@ -180,7 +180,7 @@ func (s *survey) sameLink(e *manifest.Entry, there *unix.Stat_t) bool {
 	if err != nil {
 		return false
 	}
-	defer first.Close()
+	defer drop(first)
 	f, err := statFile(first)
 	return err == nil && f.Dev == there.Dev && f.Ino == there.Ino
 }
@@ -204,7 +204,7 @@ func (s *survey) holesAreEmpty(e *manifest.Entry) bool {
 	if err != nil {
 		return false
 	}
-	defer f.Close()
+	defer drop(f)
 	at := uint64(0)
 	for _, extent := range append(e.Extents[:len(e.Extents):len(e.Extents)], manifest.Extent{Offset: e.Size}) {
 		if !zeros(f, at, extent.Offset) {

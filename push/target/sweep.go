@@ -19,7 +19,7 @@ func (r *Root) Sweep(now time.Time, age time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)
 	}
-	defer partials.Close()
+	defer drop(partials)
 	list, err := fs.ReadDir(partials.FS(), ".")
 	if err != nil {
 		return fmt.Errorf("sweep: %w", err)
@@ -37,7 +37,7 @@ func sweepOne(partials *os.Root, name string, before time.Time) error {
 	if err != nil {
 		return err
 	}
-	defer dir.Close()
+	defer drop(dir)
 	if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return nil // it is in use
 	}
