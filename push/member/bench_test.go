@@ -8,11 +8,9 @@ import (
 	"runtime/pprof"
 	"testing"
 
+	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/push/manifest"
 	"github.com/weft-fabric/weft/rdmc/schedule"
-	"github.com/weft-fabric/weft/verbs"
-
-	"github.com/weft-fabric/weft/provider/soft"
 )
 
 // file is an owner of blocks that keeps them in a file.
@@ -54,14 +52,7 @@ func benchRelay(b *testing.B, block int) {
 }
 
 func newTCPEnd(b *testing.B, p *push, rank int) *end {
-	nic, err := soft.New(soft.Config{Lanes: soft.TCP})
-	check(b, err)
-	e := &end{t: b, disk: newDisk(p, rank == 0), events: make(chan Event, 1000)}
-	e.device, err = verbs.Open(nic)
-	check(b, err)
-	e.member, err = Open(Config{Device: e.device, Memory: 64 << 20})
-	check(b, err)
-	b.Cleanup(e.close)
+	e := newEnd(b, newDisk(p, rank == 0), soft.TCP, 64<<20)
 	f, err := os.CreateTemp(benchDir(), "weft-bench")
 	check(b, err)
 	b.Cleanup(func() {

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/push/control"
 	"github.com/weft-fabric/weft/push/manifest"
 	"github.com/weft-fabric/weft/rdmc"
@@ -68,7 +69,11 @@ func newOrdeal(t *testing.T, seed uint64) *ordeal {
 			o.plan.Racks = append(o.plan.Racks, i%3)
 		}
 	}
-	o.team = newTeam(t, p, n, func(rank int) int { return leastBytes(o.plan, rank, p.streams) })
+	lanes := soft.InProcess
+	if seed%4 == 0 {
+		lanes = soft.TCP
+	}
+	o.team = newTeamOn(t, lanes, p, n, func(rank int) int { return leastBytes(o.plan, rank, p.streams) })
 	for _, l := range p.streams {
 		sets := make([]schedule.Set, n)
 		for rank := range sets {

@@ -193,9 +193,9 @@ type end struct {
 	gone    bool
 }
 
-func newEnd(t testing.TB, d *disk, memory int) *end {
+func newEnd(t testing.TB, d *disk, lanes soft.Lanes, memory int) *end {
 	t.Helper()
-	nic, err := soft.New(soft.Config{Lanes: soft.InProcess})
+	nic, err := soft.New(soft.Config{Lanes: lanes})
 	check(t, err)
 	e := &end{t: t, disk: d, blocks: d, events: make(chan Event, 1000)}
 	e.device, err = verbs.Open(nic)
@@ -245,11 +245,16 @@ type team struct {
 
 func newTeam(t testing.TB, p *push, n int, memory func(rank int) int) *team {
 	t.Helper()
+	return newTeamOn(t, soft.InProcess, p, n, memory)
+}
+
+func newTeamOn(t testing.TB, lanes soft.Lanes, p *push, n int, memory func(rank int) int) *team {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	t.Cleanup(cancel)
 	team := &team{t: t, push: p, ctx: ctx}
 	for rank := range n {
-		team.ends = append(team.ends, newEnd(t, newDisk(p, rank == 0), memory(rank)))
+		team.ends = append(team.ends, newEnd(t, newDisk(p, rank == 0), lanes, memory(rank)))
 	}
 	return team
 }
