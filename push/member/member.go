@@ -15,7 +15,7 @@ import (
 // Member is one end of the groups of a push, which follow each other. Its methods may be called by several goroutines: End ends a Connect
 // that is under way.
 type Member struct {
-	Config
+	config    Config
 	domain    *verbs.Domain
 	memory    *verbs.Memory
 	turn      sync.Mutex     // of those who make and end groups
@@ -32,7 +32,7 @@ func Open(c Config) (*Member, error) {
 	if c.Device == nil || c.Memory < 1 {
 		return nil, fmt.Errorf("open a member: a device and memory are needed: %w", ErrArgument)
 	}
-	m := &Member{Config: c}
+	m := &Member{config: c}
 	var err error
 	if m.domain, err = c.Device.NewDomain(); err != nil {
 		return nil, fmt.Errorf("open a member: %w", err)
@@ -129,8 +129,8 @@ func (m *Member) End(ctx context.Context) error {
 // runLinger frees what is left of a group. It ends by itself, in some seconds at most, and Close waits for it.
 func (m *Member) runLinger(s *session) {
 	defer m.lingering.Done()
-	if err := s.linger(); err != nil && m.Log != nil {
-		m.Log.Warn("the end of a group", "epoch", s.Epoch, "error", err)
+	if err := s.linger(); err != nil && m.config.Log != nil {
+		m.config.Log.Warn("the end of a group", "epoch", s.Epoch, "error", err)
 	}
 }
 

@@ -98,11 +98,11 @@ func (s *session) furnish(m *Member, config *rdmc.Config) error {
 func (s *session) open(m *Member, config rdmc.Config) (err error) {
 	config.Store, config.Connected, config.Ready = s.store, func() { close(s.ready) }, s.begin
 	config.Incoming, config.Completed, config.Failed, config.Closed = s.incoming, s.completed, s.failed, func() { close(s.closed) }
-	room, err := completionRoom(config)
+	room, err := completionRoom(config, m.config.Device.Limits())
 	if err != nil {
 		return err
 	}
-	if s.queue, err = m.Device.NewCompletionQueue(room); err != nil {
+	if s.queue, err = m.config.Device.NewCompletionQueue(room); err != nil {
 		return err
 	}
 	if s.loop, err = loop.New(loop.Config{Completions: s.queue}); err != nil {
@@ -123,11 +123,11 @@ func (s *session) open(m *Member, config rdmc.Config) (err error) {
 // to plan a repair.
 const mostRoom = 1 << 16
 
-func completionRoom(config rdmc.Config) (int, error) {
+func completionRoom(config rdmc.Config, limits verbs.Limits) (int, error) {
 	everybody := config
 	everybody.Self, everybody.Algorithm, everybody.Racks, everybody.Unfinished = 0, schedule.Sequential, nil, nil
 	room, err := rdmc.CompletionRoom(everybody)
-	if err != nil || room <= mostRoom {
+	if err != nil || room <= min(mostRoom, limits.MaxCompletion) {
 		return room, err
 	}
 	return rdmc.CompletionRoom(config)

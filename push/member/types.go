@@ -49,7 +49,7 @@ type Group struct {
 	Streams []manifest.Layout // message i of the group is Streams[i]; all have the same Block. With Plan.Finish the one that is finished
 	Blocks  Blocks
 	// Notify hears what happens, from a goroutine of the member's, one event at a time; after End nothing more. It must not call Form,
-	// End or Close.
+	// End or Close, nor wait for somebody who does: End waits for it.
 	Notify func(Event)
 }
 
