@@ -44,3 +44,21 @@ func upTo(n int) (list []int) {
 	}
 	return list
 }
+
+// Pages are filled in order, whatever is asked for first: whoever reads the source may count on it.
+func TestPagesInOrder(t *testing.T) {
+	p := newPush(rand.New(rand.NewPCG(1, 2)), 1000, 100_000)
+	m := newTeam(t, p, 2, func(int) int { return 1 << 20 })
+	m.form(m.plan(schedule.Chain), 1, p.streams)
+	s, err := m.ends[0].member.present("test")
+	check(t, err)
+	for range 3 {
+		check(t, s.do(m.ctx, func() error { s.store.prepare(key{0, 60}, true); return nil }))
+		s.crew.drain(m.ctx)
+		check(t, s.do(m.ctx, func() error { s.take(); return nil }))
+	}
+	m.endAll()
+	if filled := m.ends[0].disk.filled[0]; !slices.Equal(filled, upTo(3)) {
+		t.Errorf("pages were filled in the order %v", filled)
+	}
+}
