@@ -32,24 +32,23 @@ func newAgent() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "agent",
 		Short: "Take what is pushed to this host: the daemon of a host",
-		Long: `Waits for 'weft push' and does what it says: receives, checks, passes on to other
-hosts, and writes, below --root and nowhere else. Only certificates with the role
-"pusher" are listened to. The services that the agent has are those named agent/...
-in its certificate.
+		Long: `Waits for 'weft push' and does what it says: receives, checks, passes on to
+other hosts, and writes, below --root and nowhere else. Only certificates with
+the role "pusher" are listened to; an agent's own has the role "agent" and names
+its services, agent/NAME.
 
-What has arrived of a push that did not end well stays below ROOT/.weft, and a later
-push of the same files goes on from there; after --sweep it is removed.
+What has arrived of a push that did not end well stays below ROOT/.weft, and a
+later push of the same files goes on from there; after --sweep it is removed.
 
 SIGTERM and Ctrl-C end the agent: it takes no new pushes, gives those under way
 --grace to end, keeps what has arrived of the others, and tells their pushers.
 
-All flags but --config may stand in a TOML file, by the same names; what the command
+Settings may stand in a TOML file, by the names of the flags; what the command
 line says counts more. contrib/weft-agent.service is a unit for systemd.`,
-		Example: `  weft keys make keys node1 node2 --role agent --service agent/NAME
-  weft agent --root /srv/data --keys /etc/weft/node1.pem
+		Example: `  weft agent --root /srv/data --keys /etc/weft/node1.pem
   weft agent --config /etc/weft/agent.toml --log json
 
-  # agent.toml
+  # /etc/weft/agent.toml
   root = "/srv/data"
   keys = ["/etc/weft/node1.pem"]
   metrics = "127.0.0.1:7471"

@@ -72,14 +72,18 @@ func located(name string, err error) string {
 		var lines []string
 		for _, e := range unknown.Errors {
 			line, _ := e.Position()
-			lines = append(lines, fmt.Sprintf("%s:%d: there is no setting %q; 'weft agent --help' lists them: all flags but --config", name, line, strings.Join(e.Key(), ".")))
+			lines = append(lines, fmt.Sprintf("%s:%d: there is no setting %q; those of 'weft agent --help' are named as their flags are", name, line, strings.Join(e.Key(), ".")))
 		}
 		return strings.Join(lines, "\n")
 	}
 	var wrong *toml.DecodeError
 	if errors.As(err, &wrong) {
 		line, _ := wrong.Position()
-		return fmt.Sprintf("%s:%d: %s", name, line, strings.TrimPrefix(wrong.Error(), "toml: "))
+		what, _, _ := strings.Cut(strings.TrimPrefix(wrong.Error(), "toml: "), " into struct field") // of ours, which nobody knows
+		if len(wrong.Key()) > 0 {
+			what = strings.Join(wrong.Key(), ".") + ": " + what
+		}
+		return fmt.Sprintf("%s:%d: %s", name, line, what)
 	}
 	return fmt.Sprintf("%s: %v", name, err)
 }
