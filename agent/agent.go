@@ -175,7 +175,7 @@ func (a *agent) stop() {
 	a.isStopping = true
 	a.mu.Unlock()
 	a.log.Info("agent stops", "pushes", a.openPushes(), "grace", a.config.Grace)
-	a.await(a.config.Grace, func(s *session) bool { return s.ctx.Err() != nil })
+	a.await(a.config.Grace, (*session).hasEnded)
 	for _, s := range a.all() {
 		s.fail(errStopping)
 	}

@@ -10,7 +10,7 @@ import (
 
 // heard is told what happens in a group, one thing at a time.
 func (s *session) heard(g *group, e member.Event) {
-	if g.epoch != s.board.read().Epoch || s.ctx.Err() != nil {
+	if g.epoch != s.board.read().Epoch || s.hasEnded() {
 		return // there is another group by now
 	}
 	switch e.Kind {

@@ -20,7 +20,7 @@ func (s *session) finish(ctx context.Context, q *control.Finish) (control.Finish
 	switch {
 	case s.done != nil:
 		return *s.done, nil
-	case s.ctx.Err() != nil:
+	case s.hasEnded():
 		return control.Finished{}, s.isOver()
 	}
 	root, err := s.verify(q.Closing)
@@ -44,10 +44,12 @@ func (s *session) verify(sealed []byte) (manifest.Hash, error) {
 	if err != nil {
 		return manifest.Hash{}, corrupt("%v", err)
 	}
-	if s.order.Verify {
+	switch {
+	case s.order.Verify && s.isCompared:
 		return closing.Root, nil
-	}
-	if !s.store.isComplete() {
+	case s.order.Verify:
+		return manifest.Hash{}, untimely("what is here was not compared: send all pages before")
+	case !s.store.isComplete():
 		return manifest.Hash{}, untimely("%d of %d blocks are here: it cannot be finished", s.store.count().have, s.store.held.Len())
 	}
 	want := s.order.Manifest

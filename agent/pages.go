@@ -40,6 +40,7 @@ func (s *session) compared() error {
 		s.fail(err)
 		return err
 	}
+	s.isCompared = true
 	if s.store.isComplete() {
 		s.board.tell(func(now *control.Status) { now.Phase = control.PhaseComplete })
 	}

@@ -204,6 +204,8 @@ func TestVerify(t *testing.T) {
 		p.order.Verify = true
 		p.sendManifest(r, p.begin(r))
 		r.disk.conflict = differs
+		_, err := ask[control.Finished](r, r.caller, control.MethodFinish, control.Finish{ID: p.id, Closing: p.closing()})
+		wantTrouble(t, err, control.Other, "not compared")
 		must[control.Empty](r, control.MethodPages, control.Pages{ID: p.id, Pages: [][]byte{p.page(manifest.ContentStream, 0)}, Last: true})
 		done, err := ask[control.Finished](r, r.caller, control.MethodFinish, control.Finish{ID: p.id, Closing: p.closing()})
 		if differs != nil {

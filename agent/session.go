@@ -37,11 +37,12 @@ type session struct {
 	gone context.Context
 	quit context.CancelFunc // ends gone: nobody will ask any more
 
-	work  chan struct{}         // has one element while somebody works with what follows
-	last  int                   // epoch of the last group, or -1
-	done  *control.Finished     // it was committed
-	group atomic.Pointer[group] // changed by who works only; nil: none is formed
-	runs  sync.WaitGroup        // the examination
+	work       chan struct{}         // has one element while somebody works with what follows
+	last       int                   // epoch of the last group, or -1
+	done       *control.Finished     // it was committed
+	isCompared bool                  // what is on disk was, with all pages
+	group      atomic.Pointer[group] // changed by who works only; nil: none is formed
+	runs       sync.WaitGroup        // the examination
 
 	mu    sync.Mutex // guards what follows; changed by who works only
 	crew  crew       // nil: there was no group yet, or it was given up
@@ -62,18 +63,21 @@ var errLease = &control.Trouble{Class: control.Unreachable, Text: "nothing was h
 
 // fail ends the push here, for a reason that the pusher hears. Only the first counts.
 func (s *session) fail(why error) {
-	if s.ctx.Err() != nil {
+	if s.hasEnded() {
 		return
 	}
 	trouble := troubleOf(why)
 	s.over(trouble)
-	if context.Cause(s.ctx) != error(trouble) { // somebody else was first
+	if !errors.Is(context.Cause(s.ctx), trouble) { // somebody else was first
 		return
 	}
 	s.agent.counts.failed(trouble.Class)
 	s.log.Warn("push has failed", "class", trouble.Class, "error", trouble.Text)
 	s.board.tell(func(now *control.Status) { now.Phase, now.Error = control.PhaseFailed, trouble })
 }
+
+// hasEnded reports whether the push is over here.
+func (s *session) hasEnded() bool { return s.ctx.Err() != nil }
 
 // forget has nobody find the session any more, once it is over.
 func (s *session) forget() {
@@ -134,7 +138,7 @@ func (s *session) enter(ctx context.Context) (within context.Context, leave func
 	case <-ctx.Done():
 		return nil, nil, context.Cause(ctx)
 	}
-	if s.ctx.Err() != nil {
+	if s.hasEnded() {
 		<-s.work
 		return nil, nil, s.isOver()
 	}

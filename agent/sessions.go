@@ -75,7 +75,7 @@ func (a *agent) all() (list []*session) {
 
 // openPushes is how many there are that are not over.
 func (a *agent) openPushes() int {
-	return len(slices.DeleteFunc(a.all(), func(s *session) bool { return s.ctx.Err() != nil }))
+	return len(slices.DeleteFunc(a.all(), (*session).hasEnded))
 }
 
 func (a *agent) stopping() bool {
@@ -94,7 +94,7 @@ func (a *agent) checkRoom() error {
 		return nil
 	}
 	for _, s := range list {
-		if s.ctx.Err() != nil {
+		if s.hasEnded() {
 			s.forget()
 			return nil
 		}
