@@ -39,7 +39,6 @@ const (
 	largeBlock  = 1 << 20                 // the best for large messages (RDMC, figure 6)
 	pieceBlock  = 60 << 10                // that TCP still hands on as one piece
 	blockTime   = 1400 * time.Microsecond // that a larger block takes on its link, at most, over TCP
-	blockUnit   = 4 << 10                 // what disks and memory like
 	guessedRate = 10e9                    // bits a second of links of which nothing is known
 	asGood      = 1.02                    // how much longer a choice may take, by the model, which sees links and not hosts' work, and be as good
 )
@@ -65,7 +64,7 @@ func (t *task) mostBlock() int {
 		return largeBlock
 	}
 	wire := max(int(min(t.links.rate/8*blockTime.Seconds(), largeBlock)), pieceBlock)
-	return (wire - manifest.NewLayout(manifest.ContentStream, t.size, pieceBlock).Header()) / blockUnit * blockUnit
+	return (wire - manifest.NewLayout(manifest.ContentStream, t.size, pieceBlock).Header()) / control.BlockUnit * control.BlockUnit
 }
 
 // leastBlock is how small a block may be, so that there are not too many, for a stream or to plan a repair of.
@@ -74,7 +73,9 @@ func (t *task) leastBlock() int {
 	return max(control.MinBlock, roundUp(int(t.size/uint64(most))+1))
 }
 
-func roundUp(block int) int { return (block + blockUnit - 1) / blockUnit * blockUnit }
+func roundUp(block int) int {
+	return (block + control.BlockUnit - 1) / control.BlockUnit * control.BlockUnit
+}
 
 // choose finds the best way to do a task.
 func (t *task) choose() (tune.Choice, error) {

@@ -56,7 +56,7 @@ func (p *pusher) taskFor(all []*host) *task {
 
 // findLinks is what is said, measured or told of the links.
 func (p *pusher) findLinks(ctx context.Context, all []*host) links {
-	l := links{rate: float64(p.LinkRate), local: isLocal(all)}
+	l := links{rate: float64(p.LinkRate), local: p.LinkRate == 0 && isLocal(all)}
 	if l.rate > 0 || l.local || p.source.Summary().Content < worthProbing {
 		return l
 	}

@@ -198,7 +198,7 @@ var layers = []layer{
 // forTests is what test files may import beside what their package may: tests stand on top of everything but the
 // programs. What is closed to a package of the standard library is open to its tests.
 var forTests = words("verbs/... clock internal/... loop provider/... simtest/... connect connect/... ripc/find/...",
-	"quorum rdmc/... breakdown keys push/... ripc ripc/...",
+	"quorum rdmc/... breakdown keys push/... agent ripc ripc/...",
 	"go.uber.org/goleak pgregory.net/rapid github.com/anishathalye/porcupine github.com/rogpeppe/go-internal/...",
 	"github.com/redis/go-redis/... github.com/redis/rueidis golang.org/x/net/nettest golang.org/x/sys/...",
 	"google.golang.org/grpc/... google.golang.org/protobuf/...")

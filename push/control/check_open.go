@@ -51,8 +51,8 @@ func (q *Open) checkManifest() error {
 }
 
 func checkBlock(block int) error {
-	if block < MinBlock || block > MaxBlock || block&(block-1) != 0 {
-		return malformed("block size %d must be a power of two from %d to %d", block, MinBlock, MaxBlock)
+	if block < MinBlock || block > MaxBlock || block%BlockUnit != 0 {
+		return malformed("block size %d must be a multiple of %d, from %d to %d", block, BlockUnit, MinBlock, MaxBlock)
 	}
 	return nil
 }

@@ -28,6 +28,7 @@ const DefaultPort = 7470
 // Limits.
 const (
 	MemoryBudget = 128 << 20        // bytes that the blocks of a process may take, all pushes together
+	BlockUnit    = 4 << 10          // bytes: of these a block's payload has several, so that disks like it
 	MinBlock     = 16 << 10         // bytes of a block's payload
 	MaxBlock     = 4 << 20          //
 	MaxBlocks    = 1 << 24          // of a stream

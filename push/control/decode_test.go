@@ -115,7 +115,7 @@ func TestBadOpen(t *testing.T) {
 		"no block":            func(q *Open) { q.Block = 0 },
 		"negative block":      func(q *Open) { q.Block = math.MinInt64 },
 		"large block":         func(q *Open) { q.Block = MaxBlock * 2 },
-		"no power of two":     func(q *Open) { q.Block = MinBlock * 3 },
+		"odd block":           func(q *Open) { q.Block = MinBlock + BlockUnit/2 },
 		"too many blocks":     func(q *Open) { q.Manifest.Content, q.Manifest.Disk = MaxBlocks<<16+1, MaxBlocks<<16+4096 },
 		"huge content":        func(q *Open) { q.Manifest.Content = math.MaxUint64 },
 		"long manifest":       func(q *Open) { q.Manifest.Size = MaxManifest + 1 },

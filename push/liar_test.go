@@ -1,0 +1,40 @@
+package push_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-fabric/weft/push"
+)
+
+func TestLiarIsFoundOut(t *testing.T) {
+	c := newCluster(t, 3)
+	c.replace(c.agents[0], &puppet{lies: true})
+	data := content(large)
+	r := c.run(c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), data)), push.ExitPartial)
+	if got := failures(r); got != "n1 integrity" {
+		t.Errorf("failed are %s: %+v", got, r.Hosts)
+	}
+	c.check("there/file", data, c.agents[1:]...)
+}
+
+// One host sends at a quarter of the rate of the others, which in lock step would slow down all of them.
+func TestStragglerIsServedLast(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds until a host is known to be slow")
+	}
+	const rate = 2 << 20
+	c := newCluster(t, 7)
+	c.replace(c.agents[2], &puppet{rate: rate / 4})
+	data := content(16 << 20)
+	config := c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), data))
+	config.Rate, config.LinkRate = rate, 8*rate
+	r := c.run(config, push.ExitOK)
+	for i, h := range r.Hosts {
+		if h.Demoted != (i == 2) {
+			t.Errorf("%s is demoted: %v", h.Host, h.Demoted)
+		}
+	}
+	c.check("there/file", data, c.agents[0], c.agents[1], c.agents[3], c.agents[6])
+	t.Logf("%v, efficiency %.2f, %s", r.Elapsed, r.Efficiency, r.Bottleneck)
+}
