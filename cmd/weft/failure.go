@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,7 +38,10 @@ func (e kindError) Unwrap() error { return e.error }
 // failureOf is how a command line has failed that ended with an error.
 func failureOf(ctx context.Context, err error) failure {
 	var known kindError
+	var pushed pushError
 	switch {
+	case errors.As(err, &pushed):
+		return failure{err.Error(), cmp.Or(pushKinds[pushed.status], "failed"), pushed.status}
 	case ctx.Err() != nil && !errors.As(err, new(ownError)):
 		return failure{interruption(err), "interrupted", exitSignal + int(signalOf(ctx))}
 	case errors.As(err, new(usageError)):

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,7 @@ import (
 type keysMakeOptions struct {
 	memberFlags
 	cluster string
+	push    bool
 }
 
 func newKeysMake() *cobra.Command {
@@ -28,18 +30,28 @@ each host that has none there. So it can be said again, with the hosts that have
 come since. Unless --service says less, each may register every service.
 
 Bring each NAME.pem to its host by a way that you trust, ssh for instance;
-authority.pem stays where it is.`,
+authority.pem stays where it is.
+
+With --push they are for 'weft push': each host's is for its agent, which cannot
+push; pusher.pem is for whoever may. Hosts are then written as for 'weft push'.`,
 		Example: `  weft keys make keys host1 host2 host3
+  weft keys make keys 'node[01-64]' --push
   weft keys make keys store1 store2 --cluster lab --role store --service 'kv/*'`,
 		Args: takes(2, 1+maxMembers, "the directory of the keys and the names of hosts: DIR NAME..."),
 		RunE: func(cmd *cobra.Command, args []string) error { return o.run(cmd, args[0], args[1:]) },
 	}
 	o.add(cmd, "*")
 	cmd.Flags().StringVar(&o.cluster, "cluster", defaultCluster, "`NAME` of the cluster, if it is new")
+	cmd.Flags().BoolVar(&o.push, "push", false, "for 'weft push': the agents of these hosts, and one who may push")
 	return cmd
 }
 
-func (o *keysMakeOptions) run(cmd *cobra.Command, dir string, names []string) error {
+func (o *keysMakeOptions) run(cmd *cobra.Command, dir string, names []string) (err error) {
+	if o.push {
+		if names, err = namesForPush(cmd, names); err != nil {
+			return usageError{err}
+		}
+	}
 	if err := o.try(names); err != nil {
 		return asUsage(err)
 	}
@@ -58,6 +70,14 @@ func (o *keysMakeOptions) run(cmd *cobra.Command, dir string, names []string) er
 	return printKeys(cmd.OutOrStdout(), o.asJSON, reports...)
 }
 
+// certificate makes that of one member.
+func (o *keysMakeOptions) certificate(a *keys.Authority, name string) (*keys.Bundle, error) {
+	if o.push {
+		return a.Issue(requestForPush(name, time.Duration(o.lasts)))
+	}
+	return o.issue(a, name, nil)
+}
+
 // try issues everything by an authority that nobody will see: what is wrong is said before a file is written.
 func (o *keysMakeOptions) try(names []string) error {
 	a, err := keys.NewAuthority(o.cluster, 0)
@@ -68,7 +88,7 @@ func (o *keysMakeOptions) try(names []string) error {
 		if slices.Contains(names[:i], name) {
 			return fmt.Errorf("%q is named twice: %w", name, keys.ErrArgument)
 		}
-		if _, err := o.issue(a, name, nil); err != nil {
+		if _, err := o.certificate(a, name); err != nil {
 			return err
 		}
 	}
@@ -102,7 +122,7 @@ func (o *keysMakeOptions) member(a *keys.Authority, dir, name string) (keyReport
 		}
 		return r.of(b), nil
 	}
-	b, err := o.issue(a, name, nil)
+	b, err := o.certificate(a, name)
 	if err != nil {
 		return r, err
 	}

@@ -73,7 +73,8 @@ taken, too.`,
 		return usageError{fmt.Errorf("%s; '%s --help' lists the flags", withoutFunction(err), cmd.CommandPath())}
 	})
 	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages ", "Flags.FlagUsagesWrapped 80 "))
-	root.AddCommand(newVersion(), newDemo(), newMulticast(), newPerf(), newSim(), newBench(), newDoctor(), newCall(), newServeEcho(), newServices(), newKeys(), newAgent())
+	root.AddCommand(newVersion(), newPush(), newVerify(), newExplain(), newAgent(), newDemo(), newMulticast(), newPerf(), newSim(), newBench(), newDoctor(), newCall(),
+		newServeEcho(), newServices(), newKeys())
 	root.SetHelpCommand(newHelp(root))
 	root.InitDefaultCompletionCmd("completion")
 	beStrict(root)

@@ -92,26 +92,36 @@ func (p *progress) show() {
 	switch {
 	case p.over:
 	case p.terminal:
-		p.draw(strings.Split(line, "\n"), width(p.out))
+		p.draw(strings.Split(line, "\n"), width(p.out), "")
 	default:
 		fmt.Fprintln(p.out, line)
 	}
 }
 
-// draw writes lines over those that stand there, in one go: what does not change does not flicker. An empty list takes them away.
-func (p *progress) draw(lines []string, columns int) {
-	var text strings.Builder
-	text.WriteString(toTop(p.drawn, columns))
+// draw writes lines over those that stand there, in one go: what does not change does not flicker. What is above them stays. An empty list
+// takes them away.
+func (p *progress) draw(lines []string, columns int, above string) {
+	text := toTop(p.drawn, columns) + strings.ReplaceAll(above, "\n", "\x1b[K\n")
 	for i, line := range lines {
 		lines[i] = fitting(line, columns)
 		if i > 0 {
-			text.WriteString("\n")
+			text += "\n"
 		}
-		text.WriteString(lines[i] + "\x1b[K")
+		text += lines[i] + "\x1b[K"
 	}
-	text.WriteString("\x1b[J")
 	p.drawn = lines
-	fmt.Fprint(p.out, text.String())
+	fmt.Fprint(p.out, text+"\x1b[J")
+}
+
+// say writes a line, or several, that stays above what is written over.
+func (p *progress) say(text string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.drawn) == 0 {
+		fmt.Fprintln(p.out, text)
+		return
+	}
+	p.draw(p.drawn, width(p.out), text+"\n")
 }
 
 // toTop moves the cursor from the end of lines to the beginning of the first.
@@ -163,7 +173,7 @@ func (p *progress) hide(print func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.drawn) > 0 {
-		p.draw(nil, width(p.out))
+		p.draw(nil, width(p.out), "")
 	}
 	print()
 }

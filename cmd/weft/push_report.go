@@ -1,0 +1,212 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/weft-fabric/weft/internal/printable"
+	"github.com/weft-fabric/weft/internal/units"
+	"github.com/weft-fabric/weft/push"
+	"github.com/weft-fabric/weft/push/hosts"
+)
+
+// print prints lines of the result.
+func (s *pushShow) print(lines []string) {
+	_, err := fmt.Fprintln(s.out, strings.Join(lines, "\n"))
+	s.keep(err)
+}
+
+// row is a line behind a word.
+func row(label, format string, args ...any) string {
+	return fmt.Sprintf("%-*s%s", labelWidth, label, shown(fmt.Sprintf(format, args...)))
+}
+
+// wrapped are the lines of a sentence behind a word.
+func wrapped(label, text string) (lines []string) {
+	for _, line := range printable.Wrap(text, reportColumns-labelWidth) {
+		lines, label = append(lines, row(label, "%s", line)), ""
+	}
+	return lines
+}
+
+// reportColumns is how wide sentences of a report are.
+const reportColumns = 80
+
+// took is a time that was measured.
+func took(d time.Duration) string { return seconds(d.Seconds()) }
+
+// reportLines say how a push ended.
+func (s *pushSettings) reportLines(r *push.Report) []string {
+	if s.config.DryRun {
+		return s.dryLines(r)
+	}
+	lines := resultLines(r)
+	return append(lines, s.failedLines(r)...)
+}
+
+// resultLines say what was achieved.
+func resultLines(r *push.Report) []string {
+	lines := []string{fmt.Sprintf("%s: %s, %s", howMany(r), counted(int(r.Files), "file"), bytesOf(r.Bytes))}
+	lines = append(lines, timeLines(r)...)
+	if written, skipped := files(r); skipped > 0 {
+		lines = append(lines, row("files", "%d written, %d were there already", written, skipped))
+	}
+	if r.Repairs > 0 {
+		lines = append(lines, row("repairs", "%s: the others went on without hosts that failed or were slow", counted(r.Repairs, "time")))
+	}
+	if slow := demoted(r); len(slow) > 0 {
+		lines = append(lines, row("slow", "%s: served after the others", hosts.Fold(slow)))
+	}
+	if r.CrossBytes > 0 {
+		lines = append(lines, row("racks", "%s went from one rack to another", bytesOf(r.CrossBytes)))
+	}
+	if r.Plan != nil && r.Plan.Encrypted != "" {
+		lines = append(lines, wrapped("encrypted", r.Plan.Encrypted)...)
+	}
+	for _, hash := range []struct{ name, digits string }{{"blake3", r.Root}, {"sha256", r.SHA256}} {
+		if hash.digits != "" {
+			lines = append(lines, row(hash.name, "%s", hash.digits))
+		}
+	}
+	return lines
+}
+
+// howMany says how many hosts have it.
+func howMany(r *push.Report) string {
+	switch done, all := verified(r), len(r.Hosts); {
+	case done == 0 && all == 1:
+		return "the host does not have it"
+	case done == 0:
+		return fmt.Sprintf("none of %s has it", counted(all, "host"))
+	case done < all:
+		return fmt.Sprintf("%d of %s have it, verified", done, counted(all, "host"))
+	case all == 1:
+		return "the host has it, verified"
+	default:
+		return fmt.Sprintf("all %d hosts have it, verified", all)
+	}
+}
+
+// timeLines say how long it took, how that compares with the best, and what held it up.
+func timeLines(r *push.Report) (lines []string) {
+	text := took(r.Elapsed)
+	if r.Sending > 0 {
+		text += ", of which sending " + took(r.Sending)
+	}
+	if r.Rate > 0 {
+		text += ": " + bytesPerSecond(r.Rate) + " to each host"
+	}
+	lines = append(lines, row("time", "%s", text))
+	if r.Bound > 0 {
+		lines = append(lines, row("at best", "%s: efficiency %.1f %%", took(r.Bound), 100*r.Efficiency))
+	}
+	if r.Bottleneck != "" {
+		lines = append(lines, row("held up by", "%s", r.Bottleneck))
+	}
+	return lines
+}
+
+// files are how many were written and skipped, at all hosts together.
+func files(r *push.Report) (written, skipped uint64) {
+	for _, h := range r.Hosts {
+		written, skipped = written+h.Written, skipped+h.Skipped
+	}
+	return written, skipped
+}
+
+func demoted(r *push.Report) (slow []string) {
+	for _, h := range r.Hosts {
+		if h.Demoted {
+			slow = append(slow, h.Host)
+		}
+	}
+	return slow
+}
+
+// failedLines say what failed, and how to serve those hosts.
+func (s *pushSettings) failedLines(r *push.Report) []string {
+	failed := failures(r)
+	if len(failed) == 0 {
+		return nil
+	}
+	lines := append([]string{""}, failed...)
+	if s.local == 0 {
+		lines = append(lines, "", "what is missing: "+s.again+" "+s.missing(r))
+	}
+	return lines
+}
+
+// missing is the flag that names the hosts that failed.
+func (s *pushSettings) missing(r *push.Report) string {
+	if s.failedHosts != "" {
+		return "-w " + quoted("^"+s.failedHosts)
+	}
+	var names []string
+	for _, h := range r.Hosts {
+		if h.Outcome != push.OutcomeVerified {
+			names = append(names, h.Host)
+		}
+	}
+	return "-w " + quoted(hosts.Fold(names))
+}
+
+// dryLines say what would be done, and who could not.
+func (s *pushSettings) dryLines(r *push.Report) []string {
+	var lines []string
+	if failed := failures(r); len(failed) > 0 {
+		lines = append(failed, "")
+	}
+	ready := verified(r)
+	return append(lines, fmt.Sprintf("%d of %s could take it; nothing was changed", ready, counted(len(r.Hosts), "host")))
+}
+
+// planLines say what will be done.
+func planLines(p *push.Plan) []string {
+	lines := []string{row("plan", "%s, %s to %s", counted(int(p.Files), "file"), bytesOf(p.Bytes), counted(p.Hosts, "host"))}
+	if p.Algorithm != "" {
+		lines = append(lines, row("", "%s over %s, %s of %v in %s, %s", p.Algorithm, p.Way, "blocks", units.Size(p.Block), counted(p.Stripes, "stripe"), counted(p.Steps, "step")))
+	}
+	if p.Bound > 0 {
+		lines = append(lines, row("", "at best %s at %s, expected %s", took(p.Bound), bytesPerSecond(p.Rate), took(p.Predicted)))
+	}
+	if p.Racks > 0 {
+		lines = append(lines, row("racks", "%d; %s go from one to another", p.Racks, bytesOf(p.CrossBytes)))
+	}
+	if p.Encrypted != "" {
+		lines = append(lines, wrapped("encrypted", p.Encrypted)...)
+	}
+	return lines
+}
+
+// againLine is the command line without its hosts, for hosts that failed.
+func againLine(cmd *cobra.Command, args []string) string {
+	words := strings.Fields(cmd.CommandPath())
+	for _, arg := range args {
+		words = append(words, quoted(arg))
+	}
+	cmd.Flags().Visit(func(f *pflag.Flag) {
+		switch f.Name {
+		case "hosts", "exclude", "local", "keep":
+			return
+		}
+		if f.Value.Type() == "bool" && f.Value.String() == "true" {
+			words = append(words, "--"+f.Name)
+			return
+		}
+		words = append(words, "--"+f.Name, quoted(strings.Trim(f.Value.String(), "[]")))
+	})
+	return strings.Join(words, " ")
+}
+
+// quoted is a word as a shell takes it.
+func quoted(word string) string {
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_./:@%+=,"
+	if word != "" && strings.Trim(word, plain) == "" {
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,199 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/weft-fabric/weft/keys"
+	"github.com/weft-fabric/weft/push"
+	"github.com/weft-fabric/weft/push/control"
+	pushway "github.com/weft-fabric/weft/push/way"
+	"github.com/weft-fabric/weft/ripc/find"
+	"github.com/weft-fabric/weft/verbs"
+)
+
+// pushError is of a push in which something failed. Its status says what.
+type pushError struct {
+	text   string
+	status int
+}
+
+func (e pushError) Error() string { return e.text }
+
+// pushKinds are the words by which programs know what has failed, by exit status.
+var pushKinds = map[int]string{
+	push.ExitSource: "source", push.ExitNoHost: "no_host", push.ExitPartial: "partial", push.ExitIntegrity: "integrity",
+	push.ExitAuth: "authentication", push.ExitPreflight: "preflight", push.ExitLate: "late",
+}
+
+// push puts the sources where they belong, and tells how that went.
+func (s *pushSettings) push(ctx context.Context) error {
+	show := s.newShow()
+	report, err := s.watched(ctx, show, push.Run)
+	if report == nil {
+		return errors.Join(err, s.writeFailed(nil))
+	}
+	err = s.writeFailed(report)
+	if !s.config.DryRun {
+		s.remember(report)
+	}
+	if !s.mute && !s.asJSON && (report.Error == "" || verified(report) > 0) {
+		show.print(s.reportLines(report))
+	}
+	return errors.Join(s.failure(ctx, report), show.err, err)
+}
+
+func (s *pushSettings) newShow() *pushShow {
+	return newPushShow(s.out, s.errs, s.asJSON, s.mute, s.verbose, s.names)
+}
+
+// watched does some work of package push, and shows it.
+func (s *pushSettings) watched(ctx context.Context, show *pushShow, work func(context.Context, push.Config) (*push.Report, error)) (*push.Report, error) {
+	if err := s.open(show); err != nil {
+		return nil, err
+	}
+	show.progress.start()
+	defer show.progress.stop()
+	defer onInterrupt(ctx, show.interrupts())()
+	defer context.AfterFunc(ctx, show.progress.giveWay)()
+	pushing, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	defer stop(nil)
+	defer context.AfterFunc(ctx, func() { stop(push.ErrInterrupted) })() // a signal means nothing to package push
+	report, err := work(pushing, s.config)
+	if errors.Is(err, push.ErrUsage) {
+		err = usageError{errors.New(strings.TrimPrefix(err.Error(), push.ErrUsage.Error()+": "))}
+	}
+	return report, err
+}
+
+// open fills in what the work takes from this process.
+func (s *pushSettings) open(show *pushShow) error {
+	ring, err := s.keyring()
+	if err != nil {
+		return err
+	}
+	c := &s.config
+	c.Keys, c.Events, c.Log = ring, show.event, slog.New(slog.DiscardHandler)
+	if s.verbose && !s.asJSON {
+		c.Log = slog.New(slog.NewTextHandler(show, nil))
+	}
+	if dir, err := os.UserCacheDir(); err == nil && s.local == 0 { // who has no home hashes anew
+		c.CacheDir = filepath.Join(dir, "weft", "hashes")
+	}
+	c.OpenPlace = func(agents find.Resolver) (*pushway.Place, error) {
+		return pushway.Open(pushway.Config{Keys: ring, Resolver: agents, Hardware: s.hardware(), Log: c.Log})
+	}
+	debug.SetMemoryLimit(goMemory)
+	return nil
+}
+
+// hardware opens the RDMA device that was asked for; nil: this host has none that can be used.
+func (s *pushSettings) hardware() func(string) (*verbs.Device, error) {
+	if s.device == "" {
+		return usableHardware()
+	}
+	return func(string) (*verbs.Device, error) { return hardware(s.device) }
+}
+
+// keyring is who pushes.
+func (s *pushSettings) keyring() (*keys.Keyring, error) {
+	files := s.keys
+	if len(files) == 0 {
+		files = usualKeys()
+	}
+	if len(files) == 0 {
+		return nil, usageError{errors.New("who pushes? Say --keys pusher.pem; 'weft keys make DIR HOST... --push' makes it, and those of the hosts")}
+	}
+	ring, err := keys.Open(keys.Config{Files: files})
+	if err != nil {
+		return nil, pushError{"--keys: " + strings.TrimPrefix(err.Error(), "open keys: "), push.ExitAuth}
+	}
+	if id := ring.Identity(); id.Role != control.RolePusher {
+		return nil, pushError{fmt.Sprintf("--keys %s: the role of %s is %q, and only a %q may push", files[0], id.Name, id.Role, control.RolePusher), push.ExitAuth}
+	}
+	return ring, nil
+}
+
+// usualKeys is where a pusher's keys are if nobody says where; none: they are not there.
+func usualKeys() []string {
+	dirs := []string{"/etc"}
+	if dir, err := os.UserConfigDir(); err == nil {
+		dirs = []string{dir, "/etc"}
+	}
+	for _, dir := range dirs {
+		path := keyPath(filepath.Join(dir, "weft"), control.RolePusher)
+		if _, err := os.Stat(path); err == nil {
+			return []string{path}
+		}
+	}
+	return nil
+}
+
+// failure is what the command fails with.
+func (s *pushSettings) failure(ctx context.Context, r *push.Report) error {
+	switch {
+	case r.Exit == push.ExitOK:
+		return nil
+	case r.Exit == push.ExitInterrupted && ctx.Err() != nil:
+		return stoppedError{fmt.Sprintf("%d of %s have it; the same command resumes it", verified(r), counted(len(r.Hosts), "host"))}
+	}
+	text := r.Error
+	if failed := len(r.Hosts) - verified(r); text == "" {
+		text = fmt.Sprintf("%d of %s failed", failed, counted(len(r.Hosts), "host"))
+		if s.mute || s.asJSON {
+			text += ": " + strings.Join(failures(r), "; ")
+		}
+	}
+	return pushError{text, r.Exit}
+}
+
+// verified is how many hosts have it all.
+func verified(r *push.Report) (n int) {
+	for _, h := range r.Hosts {
+		if h.Outcome == push.OutcomeVerified {
+			n++
+		}
+	}
+	return n
+}
+
+// failures says why hosts failed, folded.
+func failures(r *push.Report) []string {
+	var all causes
+	for _, h := range r.Hosts {
+		if h.Outcome != push.OutcomeVerified {
+			all.add(h.Host, h.Text)
+		}
+	}
+	return all.lines()
+}
+
+// writeFailed writes the hosts that do not have it. Without a report none has.
+func (s *pushSettings) writeFailed(r *push.Report) error {
+	if s.failedHosts == "" {
+		return nil
+	}
+	failed := s.names
+	if r != nil {
+		failed = nil
+		for _, h := range r.Hosts {
+			if h.Outcome != push.OutcomeVerified {
+				failed = append(failed, h.Host)
+			}
+		}
+	}
+	text := ""
+	for _, host := range failed {
+		text += host + "\n"
+	}
+	if err := writeWhole(s.failedHosts, []byte(text)); err != nil {
+		return fmt.Errorf("--failed-hosts: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,260 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/push"
+	"github.com/weft-fabric/weft/push/control"
+)
+
+func TestPushBadInput(t *testing.T) {
+	for _, c := range []badInput{
+		{"push", 2, "to which hosts? Say -w HOSTS, or --local N to try it here"},
+		{"push a -w node1", 2, "push takes what there is here, and where it belongs: SRC... DEST; see 'weft push --help'"},
+		{"push a b -w node[1-", 2, "-w: "},
+		{"push a b -w ^/no/such/file", 2, "/no/such/file"},
+		{"push a b -w node1 -x node1", 2, "-w: no host is left"},
+		{"push a b -w node1 --local 2", 2, "--local starts its own hosts: leave it out, or -w"},
+		{"push --local 0", 2, "--local 0: 1 to 64 agents"},
+		{"push --local 65", 2, "1 to 64 agents"},
+		{"push a b -w node1 --keep", 2, "--keep is for --local"},
+		{"push a b -w node1 --block 1KiB", 2, "write auto, or a size from 16 KiB to 4 MiB"},
+		{"push a b -w node1 --block much", 2, "write auto, or a size"},
+		{"push a b -w node1 --bwlimit fast", 2, "write what goes in a second, as 100MB or 800mbit"},
+		{"push a b -w node1 --bwlimit 1", 2, "16 KiB a second is the least"},
+		{"push a b -w node1 --rate 5", 2, "--rate: "},
+		{"push a b -w node1 --provider carrier-pigeon", 2, "there are auto, ibv, shm, tcp"},
+		{"push a b -w node1 --provider inproc", 2, "there are auto, ibv, shm, tcp"},
+		{"push a b -w node1 --fanout 0", 2, "--fanout 0: at least one"},
+		{"push a b -w node1 --port 0", 2, "--port 0: there are ports 1 to 65535"},
+		{"push a b -w node1 --stall-timeout 0s", 2, "--stall-timeout and --deadline are above zero"},
+		{"push a b -w node1 --deadline 0s", 2, "--deadline: 0 makes no sense: leave it out, and there is none"},
+		{"push a b -w node1 --keys /no/such.pem", 7, "--keys: "},
+		{"push a b -w node1 --nonsense", 2, "unknown flag: --nonsense"},
+		{"verify a -w node1", 2, "verify takes what there is here"},
+		{"verify a b", 2, "to which hosts?"},
+		{"explain a b", 2, "to which hosts?"},
+		{"explain --last a", 2, `explain takes no argument "a"`},
+		{"explain --last", 1, "there was no push yet that could be explained"},
+	} {
+		t.Setenv("XDG_STATE_HOME", t.TempDir())
+		c.check(t)
+	}
+}
+
+// Only who has the role may push, and that is said before anything else happens.
+func TestPushNeedsTheRole(t *testing.T) {
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	dir := t.TempDir()
+	keysJSON(t, "make", dir, "node1", "--push")
+	badInput{"push a b -w node1 --keys " + keyPath(dir, "node1"), push.ExitAuth, `the role of node1 is "agent", and only a "pusher" may push`}.check(t)
+	badInput{"push a b -w node1", exitUsage, "who pushes? Say --keys pusher.pem"}.check(t)
+}
+
+func TestKeysForPush(t *testing.T) {
+	dir := t.TempDir()
+	made := keysJSON(t, "make", dir, "node[1-2]", "db", "--push")
+	want := []struct{ name, role, services string }{{"", "", ""}, {"node1", "agent", "agent/node1"}, {"node2", "agent", "agent/node2"}, {"db", "agent", "agent/db"}, {"pusher", "pusher", ""}}
+	if len(made) != len(want) {
+		t.Fatalf("%+v", made)
+	}
+	for i, w := range want {
+		if m := made[i]; m.Name != w.name || m.Role != w.role || strings.Join(m.Services, " ") != w.services {
+			t.Errorf("%+v, want %+v", m, w)
+		}
+	}
+	for _, c := range []badInput{
+		{"keys make " + dir + " pusher --push", 2, `a host cannot be called "pusher"`},
+		{"keys make " + dir + " node1 --push --role x", 2, "leave out --role and --service"},
+	} {
+		c.check(t)
+	}
+}
+
+// settingsOf are the settings of a command line.
+func settingsOf(t *testing.T, line string) *pushSettings {
+	t.Helper()
+	o := &pushOptions{}
+	cmd := newPushWith(o)
+	if err := cmd.ParseFlags(strings.Fields(line)); err != nil {
+		t.Fatal(err)
+	}
+	s, err := o.settings(cmd, cmd.Flags().Args())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestPushSettings(t *testing.T) {
+	hosts := filepath.Join(t.TempDir(), "hosts")
+	if err := os.WriteFile(hosts, []byte("node1\nnode2:7000\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := settingsOf(t, "a b /to/ -w ^"+hosts+" -x node9 -f -p -n --bwlimit 8mbit --rate 1gbit --block 64KiB --port 7001 --algorithm chain --deadline 1m")
+	c := s.config
+	if len(c.Hosts) != 2 || strings.Join(s.names, " ") != "node1 node2:7000" {
+		t.Fatalf("%+v, %q", c.Hosts, s.names)
+	}
+	for i, want := range []string{"node1:7001 agent/node1", "node2:7000 agent/node2"} {
+		if address, service, err := c.Reach.Reach(t.Context(), c.Hosts[i]); address+" "+service != want || err != nil {
+			t.Errorf("%s %s, %v; want %s", address, service, err, want)
+		}
+	}
+	if strings.Join(c.Sources, " ") != "a b" || c.Dest != "/to/" || !c.Force || !c.Preserve || !c.DryRun || c.Checksum || c.Plain {
+		t.Errorf("%+v", c)
+	}
+	if c.Rate != 1e6 || c.LinkRate != 1e9 || c.Block != 64<<10 || c.Algorithm != "chain" || c.Deadline != time.Minute || c.Fan != 32 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// The environment has what the command line leaves out, and never what it says.
+func TestPushSettingsFromTheEnvironment(t *testing.T) {
+	t.Setenv("PUSH_BWLIMIT", "1MB")
+	t.Setenv("WEFT_BLOCK", "32KiB")
+	t.Setenv("PUSH_BLOCK", "64KiB")
+	t.Setenv("PUSH_FANOUT", "7")
+	t.Setenv("WEFT_HOSTS", "node[1-3]")
+	s := settingsOf(t, "a b --bwlimit 2MB")
+	if s.config.Rate != 2e6 || s.config.Block != 64<<10 || s.config.Fan != 7 || len(s.names) != 3 {
+		t.Errorf("%+v", s.config)
+	}
+	t.Setenv("PUSH_FANOUT", "many")
+	badInput{"push a b", exitUsage, "PUSH_FANOUT=many: "}.check(t)
+}
+
+// What failed can be said again, whatever its words are made of.
+func TestPushAgain(t *testing.T) {
+	t.Setenv("PUSH_PRESERVE", "true")
+	s := settingsOf(t, "it's b -w node[1-3] -f --bwlimit 1MB --keys k1,k2")
+	if want := `push 'it'\''s' b --bwlimit 1MB --force --keys k1,k2 --preserve`; s.again != want {
+		t.Errorf("%s, want %s", s.again, want)
+	}
+}
+
+// someFailed is a report in which three hosts of five have failed.
+func someFailed() *push.Report {
+	return &push.Report{Exit: push.ExitPartial, Root: "9f3c", Files: 3, Bytes: 2_560_000_000, Elapsed: 6210 * time.Millisecond, Sending: 5950 * time.Millisecond,
+		Rate: 430e6, Bound: 5600 * time.Millisecond, Efficiency: 0.941, Bottleneck: "node1 → node2: 210 MB/s", Repairs: 1, CrossBytes: 4e9,
+		Plan: &push.Plan{Encrypted: "data and control are encrypted", Hosts: 5, Files: 3, Bytes: 2_560_000_000, Block: 64 << 10, Algorithm: "pipeline", Way: "tcp",
+			Stripes: 2, Steps: 9, Rate: 480e6, Bound: 5600 * time.Millisecond, Predicted: 5700 * time.Millisecond},
+		Hosts: []push.HostReport{
+			{Host: "node1", Outcome: push.OutcomeVerified, Written: 3},
+			{Host: "node2", Outcome: push.OutcomeVerified, Written: 1, Skipped: 2, Demoted: true},
+			{Host: "node40", Outcome: push.OutcomeFailed, Class: control.Preflight, Text: "disk full"},
+			{Host: "node41", Outcome: push.OutcomeFailed, Class: control.Preflight, Text: "disk full"},
+			{Host: "node42", Outcome: push.OutcomeFailed, Class: control.Unreachable, Text: "no route to host"},
+		},
+		Hops: []push.HopReport{{From: "pusher", To: "node1", Bytes: 2_560_000_000, Rate: 450e6}, {From: "node1", To: "node2", Bytes: 2_000_000_000, Rate: 210e6}}}
+}
+
+func TestPushReport(t *testing.T) {
+	s := settingsOf(t, "tree /srv -w node[1-2],node[40-42]")
+	const want = `2 of 5 hosts have it, verified: 3 files, 2.56 GB
+time       6.21 s, of which sending 5.95 s: 430 MB/s to each host
+at best    5.60 s: efficiency 94.1 %
+held up by node1 → node2: 210 MB/s
+files      4 written, 2 were there already
+repairs    1 time: the others went on without hosts that failed or were slow
+slow       node2: served after the others
+racks      4.00 GB went from one rack to another
+encrypted  data and control are encrypted
+blake3     9f3c
+
+node[40-41]: disk full
+node42: no route to host
+
+what is missing: push tree /srv -w 'node[40-42]'`
+	if got := strings.Join(s.reportLines(someFailed()), "\n"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// What comes of a report: an exit status, a word for programs, a list of hosts.
+func TestPushFailure(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "failed")
+	s := settingsOf(t, "tree /srv -w node[1-2],node[40-42] -q --failed-hosts "+file)
+	r := someFailed()
+	f := failureOf(context.Background(), s.failure(context.Background(), r))
+	if f.status != push.ExitPartial || f.Kind != "partial" || f.Error != "3 of 5 hosts failed: node[40-41]: disk full; node42: no route to host" {
+		t.Errorf("%+v", f)
+	}
+	failed := func(r *push.Report) string {
+		if err := s.writeFailed(r); err != nil {
+			t.Fatal(err)
+		}
+		text, _ := os.ReadFile(file)
+		return string(text)
+	}
+	if got := failed(r); got != "node40\nnode41\nnode42\n" {
+		t.Errorf("%q", got)
+	}
+	if got := s.missing(r); got != "-w '^"+file+"'" {
+		t.Error(got)
+	}
+	r.Hosts, r.Exit = r.Hosts[:2], push.ExitOK
+	if got := failed(r); got != "" || s.failure(context.Background(), r) != nil {
+		t.Errorf("%q", got)
+	}
+	if got := failed(nil); strings.Count(got, "\n") != 5 {
+		t.Errorf("nothing was pushed, and these have failed: %q", got)
+	}
+	if left, _ := os.ReadDir(filepath.Dir(file)); len(left) != 1 {
+		t.Errorf("left over: %v", left)
+	}
+}
+
+// Who stops it hears how to go on.
+func TestPushStopped(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	r := someFailed()
+	r.Exit = push.ExitInterrupted
+	f := failureOf(ctx, (&pushSettings{}).failure(ctx, r))
+	if f.status != push.ExitInterrupted || f.Kind != "interrupted" || f.Error != "interrupted: 2 of 5 hosts have it; the same command resumes it" {
+		t.Errorf("%+v", f)
+	}
+}
+
+func TestExplainLast(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", filepath.Join(t.TempDir(), "state"))
+	s := settingsOf(t, "tree /srv -w node[1-5]")
+	s.remember(someFailed())
+	status, out, errs := weft("explain", "--last")
+	if status != 0 || errs != "" {
+		t.Fatalf("%d, %s", status, errs)
+	}
+	for _, want := range []string{"push tree /srv\n", "pipeline over tcp, blocks of 64 KiB in 2 stripes, 9 steps\n", "at best 5.60 s at 480 MB/s, expected 5.70 s\n",
+		"held up by node1 → node2", "node[40-41]: disk full\n", "  node1 → node2       2.00 GB           210 MB/s\n"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	if strings.Index(out, "node1 → node2  ") > strings.Index(out, "pusher → node1  ") {
+		t.Errorf("the slowest hop is not the first:\n%s", out)
+	}
+	_, out, _ = weft("explain", "--last", "--json")
+	var last lastPush
+	if err := json.Unmarshal([]byte(out), &last); err != nil || last.Report.Exit != push.ExitPartial {
+		t.Errorf("%v: %s", err, out)
+	}
+}
+
+func TestWriteWhole(t *testing.T) {
+	if err := writeWhole("/dev/null", []byte("x")); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat("/dev/null"); err != nil || info.Mode().IsRegular() {
+		t.Fatalf("/dev/null is a file now: %v, %v", info, err)
+	}
+	if err := writeWhole("/no/such/directory/file", nil); err == nil {
+		t.Error("nothing is wrong?")
+	}
+}
