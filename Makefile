@@ -36,8 +36,8 @@ build: ## build bin/weft, which needs only the C library
 static: ## build bin/weft without cgo: runs on any Linux, has no RDMA hardware
 	CGO_ENABLED=0 $(BUILD) -o $(BIN) ./cmd/weft
 
-run: build ## show it: a multicast between processes of this machine, with nothing to set up
-	$(BIN) multicast --local 8 --size 256MB --algorithm pipeline
+run: build ## show it: 256 MiB to eight agents on this machine, with nothing to set up
+	$(BIN) push --local 8
 
 test: ## what continuous integration runs: vet, all tests, the race detector, test-roce
 	$(GO) vet ./...
