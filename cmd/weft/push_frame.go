@@ -111,7 +111,9 @@ func (s *pushState) slowest() (parts []string) {
 		return nil
 	}
 	for _, h := range s.now.Slowest {
-		parts = append(parts, slowHost(h))
+		if h.Done > 0 { // before that nobody is slow
+			parts = append(parts, slowHost(h))
+		}
 	}
 	return parts
 }

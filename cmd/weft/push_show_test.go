@@ -25,7 +25,7 @@ func halfWay() []push.Event {
 		{Kind: push.EventPhase, Phase: "send"},
 		{Kind: push.EventDemoted, Host: "node3", Text: "its link is slow"},
 		{Kind: push.EventProgress, Progress: &push.Progress{Phase: "send", Done: 3_600_000_000, Total: 7_680_000_000, Rate: 430e6,
-			Remaining: 3200 * time.Millisecond, Efficiency: 0.921, Slowest: []push.HostRate{{Host: "node3", Rate: 210e6, Why: "link"}, {Host: "node1", Rate: 380e6}}}},
+			Remaining: 3200 * time.Millisecond, Efficiency: 0.921, Slowest: []push.HostRate{{Host: "node3", Done: 1, Rate: 210e6, Why: "link"}, {Host: "node1", Done: 2, Rate: 380e6}, {Host: "node5"}}}},
 		{Kind: push.EventHostDone, Host: "node2"},
 	}
 }
