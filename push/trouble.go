@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"fmt"
 
 	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/push/control"
@@ -25,7 +24,11 @@ func troubleOf(err error) *control.Trouble {
 	if errors.As(err, &told) {
 		return told
 	}
-	return &control.Trouble{Class: classOf(err), Text: err.Error()}
+	t := &control.Trouble{Class: classOf(err), Text: err.Error()}
+	if t.Class == control.Unreachable {
+		t.Text = reasonOf(err)
+	}
+	return t
 }
 
 // classOf judges an error that the agent did not tell of itself.
@@ -68,5 +71,5 @@ func isOneOf(err error, some ...error) bool {
 
 // silent is the trouble with a host that was there and does not answer any more.
 func silent(err error) *control.Trouble {
-	return &control.Trouble{Class: control.Unreachable, Text: fmt.Sprintf("does not answer any more: %v", err)}
+	return &control.Trouble{Class: control.Unreachable, Text: "does not answer any more: " + reasonOf(err)}
 }

@@ -1,0 +1,42 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"testing"
+
+	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/ripc"
+)
+
+// Two hosts that fail alike have the same text, whatever their addresses are.
+func TestReasonsHaveNoAddresses(t *testing.T) {
+	dial := func(err error) error {
+		return fmt.Errorf("hello: %w", errors.Join(ripc.ErrUnreachable, &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{Port: 7470}, Err: err}))
+	}
+	for _, c := range []struct {
+		err  error
+		want string
+	}{
+		{dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), "connection refused"},
+		{dial(os.NewSyscallError("connect", syscall.EHOSTUNREACH)), "no route to host"},
+		{dial(&net.DNSError{Err: "no such host", Name: "node1", IsNotFound: true}), "its name is not known"},
+		{dial(&net.DNSError{Err: "server misbehaving", Name: "node1"}), "its name was not found: server misbehaving"},
+		{dial(os.ErrDeadlineExceeded), "it does not answer in time"},
+		{fmt.Errorf("call: %w", errors.Join(ripc.ErrUnreachable, context.DeadlineExceeded)), "it does not answer in time"},
+	} {
+		if got := troubleOf(c.err); got.Class != control.Unreachable || got.Text != c.want {
+			t.Errorf("%v: %+v, want %q", c.err, got, c.want)
+		}
+		if got := silent(c.err); got.Text != "does not answer any more: "+c.want {
+			t.Errorf("%+v", got)
+		}
+	}
+	if got := troubleOf(errors.New("odd")); got.Class != control.Other || got.Text != "odd" {
+		t.Errorf("%+v", got)
+	}
+}
