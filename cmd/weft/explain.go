@@ -15,6 +15,7 @@ import (
 
 	"github.com/weft-fabric/weft/bench/figure"
 	"github.com/weft-fabric/weft/push"
+	"github.com/weft-fabric/weft/push/hosts"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
 
@@ -63,7 +64,8 @@ func (s *pushSettings) explain(ctx context.Context) error {
 	}
 	if !s.asJSON && report.Plan != nil {
 		show.print(planLines(report.Plan))
-		show.keep(drawPlan(s.out, report.Plan))
+		show.keep(drawPlan(s.out, report))
+		show.print([]string{""})
 	}
 	if !s.asJSON {
 		show.print(s.dryLines(report))
@@ -75,7 +77,8 @@ func (s *pushSettings) explain(ctx context.Context) error {
 const shownBlocks = 4
 
 // drawPlan shows who sends which block to whom, if that can be shown.
-func drawPlan(out io.Writer, p *push.Plan) error {
+func drawPlan(out io.Writer, r *push.Report) error {
+	p := r.Plan
 	blocks := shownBlocks
 	if p.Block > 0 {
 		blocks = int(max(1, min((p.Bytes+uint64(p.Block)-1)/uint64(p.Block), shownBlocks)))
@@ -91,8 +94,18 @@ func drawPlan(out io.Writer, p *push.Plan) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nThe schedule, for %s; member 0 pushes:\n\n", counted(blocks, "block"))
+	fmt.Fprintf(out, "\nThe schedule, for %s. Member 0 pushes, then come %s.\n\n", counted(blocks, "block"), shown(hosts.Fold(able(r))))
 	return view.print(out, false)
+}
+
+// able are the hosts that could take it.
+func able(r *push.Report) (names []string) {
+	for _, h := range r.Hosts {
+		if h.Outcome == push.OutcomeVerified {
+			names = append(names, h.Host)
+		}
+	}
+	return names
 }
 
 // explainLast says what the last push has achieved.

@@ -111,7 +111,7 @@ func (s *pushState) slowest() (parts []string) {
 		return nil
 	}
 	for _, h := range s.now.Slowest {
-		if h.Done > 0 { // before that nobody is slow
+		if h.Done > 0 && h.Rate > 0 { // before that nobody is slow
 			parts = append(parts, slowHost(h))
 		}
 	}
