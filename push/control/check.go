@@ -78,7 +78,7 @@ func (q *Hello) Validate() error {
 	return nil
 }
 
-// Validate refuses names that are none. Ways may be ones that only a later version knows.
+// Validate refuses names that cannot be printed. Ways may be ones that only a later version knows.
 func (a *Greeting) Validate() error {
 	notices(&a.Weft, &a.Host, &a.DirMode)
 	if len(a.Ways) > maxWays || len(a.Pushes) > maxInUse {
@@ -93,7 +93,7 @@ func (a *Greeting) Validate() error {
 		p := &a.Pushes[i]
 		notices(&p.ID, &p.Owner, &p.Dest)
 	}
-	return checkName("name of the agent", a.Name)
+	return checkText("name of the agent", a.Name, MaxName)
 }
 
 // Validate refuses a group that is none.

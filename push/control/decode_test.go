@@ -231,7 +231,7 @@ func TestBadStatus(t *testing.T) {
 
 func TestBadOthers(t *testing.T) {
 	refuses(t, func() Greeting { return Greeting{Name: "a"} }, map[string]func(*Greeting){
-		"no name":         func(q *Greeting) { q.Name = "" },
+		"long name":       func(q *Greeting) { q.Name = long(256) },
 		"bad name":        func(q *Greeting) { q.Name = "\x07" },
 		"too many ways":   func(q *Greeting) { q.Ways = make([]string, 17) },
 		"long way":        func(q *Greeting) { q.Ways = []string{long(65)} },
