@@ -18,7 +18,7 @@ func (a *Status) Validate() error {
 	if a.Error != nil {
 		a.Error.clean()
 	}
-	return first(checkRange("epoch", a.Epoch, 0, maxEpoch), checkRange("blocks", a.Blocks, 0, MaxBlocks), checkRange("blocks that are here", a.Have, 0, a.Blocks),
+	return first(checkRange("epoch", a.Epoch, 0, maxEpoch), checkRange("blocks", a.Blocks, 0, MaxBlocks), checkRange("blocks that are here", a.Have, 0, MaxBlocks),
 		checkRange("candidates", a.Candidates, 0, MaxBlocks), checkSpan("time of the first byte", a.FirstByte, math.MaxInt64),
 		checkHops(a.Hops), a.Disk.check(), a.GroupFailed.check())
 }

@@ -214,7 +214,7 @@ func TestBadStatus(t *testing.T) {
 		"phase":             func(q *Status) { q.Phase = "lunch" },
 		"epoch":             func(q *Status) { q.Epoch = -1 },
 		"blocks":            func(q *Status) { q.Blocks = MaxBlocks + 1 },
-		"more than all":     func(q *Status) { q.Have = 11 },
+		"more than all":     func(q *Status) { q.Have = MaxBlocks + 1 },
 		"less than nothing": func(q *Status) { q.Have = -1 },
 		"candidates":        func(q *Status) { q.Candidates = -1 },
 		"hop to nobody":     func(q *Status) { q.Hops[0].Rank = -1 },
