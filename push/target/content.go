@@ -140,19 +140,19 @@ func (d *Delivery) openData(number uint64, e *manifest.Entry) (*os.File, error) 
 	if err != nil {
 		return nil, err
 	}
-	if err := reserve(f, e); err != nil {
+	if err := d.partial.reserve(f, e); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
 // reserve gives a file its size, and room on the disk unless it is sparse.
-func reserve(f *os.File, e *manifest.Entry) error {
+func (p *partial) reserve(f *os.File, e *manifest.Entry) error {
 	s, err := statFile(f)
 	if err != nil || uint64(s.Size) == e.Size {
 		return err
 	}
-	if e.Extents == nil && uint64(s.Size) < e.Size {
+	if e.Extents == nil && uint64(s.Size) < e.Size && !p.inMemory {
 		err := unix.Fallocate(int(f.Fd()), 0, 0, int64(e.Size))
 		if err == nil || !errors.Is(err, unix.EOPNOTSUPP) && !errors.Is(err, unix.ENOSYS) {
 			return err

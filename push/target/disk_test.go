@@ -136,7 +136,7 @@ func TestManyFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("100,000 files")
 	}
-	dir, err := os.MkdirTemp("/dev/shm", "weft-test-") // in memory, as 100,000 files take long on a busy disk
+	dir, err := os.MkdirTemp("/dev/shm", "target-test-") // in memory, as 100,000 files take long on a busy disk
 	if err != nil {
 		dir = t.TempDir()
 	}

@@ -33,6 +33,7 @@ type partial struct {
 	data     *os.File
 	manifest *os.File
 	marks    *os.File // the map: which blocks were written
+	inMemory bool     // the filesystem is: to reserve room is to fill it with zeros
 	info     info     // of the push that was here before
 	old      bool     // there was one
 }
@@ -83,6 +84,11 @@ func (p *partial) open(o *Order) (err error) {
 }
 
 func (p *partial) openFiles() (err error) {
+	var s unix.Statfs_t
+	if err := unix.Fstatfs(int(p.dir.Fd()), &s); err != nil {
+		return explain(err, "look at", p.folder.Name())
+	}
+	p.inMemory = s.Type == unix.TMPFS_MAGIC
 	if p.manifest, err = p.file(manifestFile); err != nil {
 		return err
 	}

@@ -76,3 +76,17 @@ func TestSingle(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 }
+
+// The same again and again, and each time there is nothing.
+func TestAgainAndAgain(t *testing.T) {
+	r, dir := openTest(t)
+	p := pack(t, file("f", noise(1, 3*testBlock)))
+	for range 300 {
+		if done := mustDeliver(t, p, r, p.order(".")); done.Written != 1 {
+			t.Fatalf("%+v", done)
+		}
+		if err := os.Remove(filepath.Join(dir, "f")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
