@@ -52,13 +52,11 @@ func TestPagesInOrder(t *testing.T) {
 	m.form(m.plan(schedule.Chain), 1, p.streams)
 	s, err := m.ends[0].member.present("test")
 	check(t, err)
-	for range 3 {
-		check(t, s.do(m.ctx, func() error { s.store.prepare(key{0, 60}, true); return nil }))
-		s.crew.drain(m.ctx)
-		check(t, s.do(m.ctx, func() error { s.take(); return nil }))
+	for isHere := false; !isHere; {
+		check(t, s.do(m.ctx, func() error { isHere = s.store.prepare(key{0, 40}, true); return nil }))
 	}
 	m.endAll()
-	if filled := m.ends[0].disk.filled[0]; !slices.Equal(filled, upTo(3)) {
+	if filled := m.ends[0].disk.filled[0]; len(filled) < 2 || !slices.Equal(filled, upTo(len(filled))) { // the last may not have begun
 		t.Errorf("pages were filled in the order %v", filled)
 	}
 }
