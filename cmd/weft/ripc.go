@@ -73,6 +73,7 @@ var inFlags = strings.NewReplacer(
 	"use Config.Keys", "give both --keys",
 	"set its Config.Listen", "start it with --listen",
 	"does it want TLS?", "if it was started with --keys, give --keys too",
+	"not trusted", "not trusted; both must have --keys of one authority",
 	"does the peer speak TLS, and know our certificate authority?", "both must have --keys of one authority, or both --plain",
 )
 
