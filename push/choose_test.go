@@ -17,6 +17,7 @@ func TestChoose(t *testing.T) {
 		stripes  int // 0: any
 	}{
 		{"slow links", task{members: 8, size: 1 << 30, way: wayTCP, links: links{rate: 200e6}}, 32 << 10, 60 << 10, 1},
+		{"slow links between hosts that have shared memory", task{members: 8, size: 1 << 30, way: wayShm, links: links{rate: 200e6}}, 32 << 10, 60 << 10, 1},
 		{"a gigabit", task{members: 8, size: 1 << 30, way: wayTCP, links: links{rate: 1e9}}, 60 << 10, 172 << 10, 1},
 		{"shared memory", task{members: 8, size: 1 << 30, way: wayShm, links: links{local: true}}, 128 << 10, 1 << 20, 0},
 		{"a small file", task{members: 8, size: 1000, way: wayTCP, links: links{rate: 1e9}}, control.MinBlock, 172 << 10, 0},
