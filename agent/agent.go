@@ -65,6 +65,7 @@ type Config struct {
 	PartialAge   time.Duration // after which partials are removed that nobody came back for; 0: a day
 
 	Ready    func()                // called once when pushers are served; may be nil
+	Stopping func()                // called once when the agent begins to stop; may be nil
 	Log      *slog.Logger          // nil: nobody is told
 	Registry prometheus.Registerer // of metrics; nil: none
 }
@@ -174,6 +175,9 @@ func (a *agent) stop() {
 	a.mu.Lock()
 	a.isStopping = true
 	a.mu.Unlock()
+	if a.config.Stopping != nil {
+		a.config.Stopping()
+	}
 	a.log.Info("agent stops", "pushes", a.openPushes(), "grace", a.config.Grace)
 	a.await(a.config.Grace, (*session).hasEnded)
 	for _, s := range a.all() {

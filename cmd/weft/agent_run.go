@@ -75,7 +75,7 @@ func (o *agentOptions) serve(ctx context.Context, out io.Writer, log *slog.Logge
 		return errors.Join(err, at.Close())
 	}
 	err = agent.Run(ctx, agent.Config{Place: at, Keys: ring, Root: o.root, Name: o.name, Version: version, PlainAllowed: !o.noPlain, Grace: o.grace,
-		PartialAge: o.sweep, Ready: func() { o.ready(ctx, out, at.Address(), log) }, Log: log, Registry: registry})
+		PartialAge: o.sweep, Ready: func() { o.ready(out, at.Address(), log) }, Stopping: func() { notify(log, "STOPPING=1") }, Log: log, Registry: registry})
 	ending, cancel := context.WithTimeout(context.Background(), agentFarewell)
 	defer cancel()
 	if late := at.Shutdown(ending); late != nil && ctx.Err() == nil {
@@ -90,14 +90,13 @@ type agentEvent struct {
 	Address string `json:"address"`
 }
 
-// ready tells everybody that pushers are served, and systemd when that ends.
-func (o *agentOptions) ready(ctx context.Context, out io.Writer, address string, log *slog.Logger) {
+// ready tells everybody that pushers are served.
+func (o *agentOptions) ready(out io.Writer, address string, log *slog.Logger) {
 	log.Info("pushers are served", "address", address)
 	if o.asJSON {
 		_ = json.NewEncoder(out).Encode(agentEvent{"ready", address}) // who does not listen is served all the same
 	}
 	notify(log, "READY=1")
-	context.AfterFunc(ctx, func() { notify(log, "STOPPING=1") })
 }
 
 // usableHardware opens RDMA devices; nil: this host has none that can be used.
