@@ -34,6 +34,7 @@ import (
 	"github.com/weft-fabric/weft/push/manifest"
 	"github.com/weft-fabric/weft/push/target"
 	"github.com/weft-fabric/weft/push/way"
+	"github.com/weft-fabric/weft/ripc"
 )
 
 // Limits.
@@ -122,23 +123,18 @@ func newAgent(config Config, d disk) (*agent, error) {
 }
 
 func (a *agent) run(ctx context.Context) error {
-	node := a.config.Place.Node()
-	serving, stop := context.WithCancel(context.WithoutCancel(ctx)) // calls are answered while the agent stops
-	defer stop()
+	serving, end := context.WithCancel(context.WithoutCancel(ctx)) // calls are answered while the agent stops
+	services, err := a.register(ctx)
+	defer closeAll(services)
 	var helpers sync.WaitGroup
 	defer helpers.Wait()
-	defer stop()
-	failed := make(chan error, len(a.names))
-	for _, name := range a.names {
-		service, err := node.Register(ctx, name)
-		if err != nil {
-			return fmt.Errorf("agent: %w", err)
-		}
-		defer func() { _ = service.Close() }() // the place may be closed by now
-		if err := service.TakeOnlyCalls(); err != nil {
-			return fmt.Errorf("agent: %w", err)
-		}
-		helpers.Go(func() { failed <- service.Serve(serving, MaxCalls, a.handle) })
+	defer end()
+	if err != nil {
+		return fmt.Errorf("agent: %w", err)
+	}
+	failed := make(chan error, len(services))
+	for _, s := range services {
+		helpers.Go(func() { failed <- s.Serve(serving, MaxCalls, a.handle) })
 	}
 	helpers.Go(func() { a.runSweeps(serving) })
 	a.log.Info("agent is ready", "services", a.names, "root", a.config.Root, "ways", a.ways)
@@ -147,11 +143,31 @@ func (a *agent) run(ctx context.Context) error {
 	}
 	select {
 	case <-ctx.Done():
-		a.stop()
-		return nil
-	case err := <-failed:
-		a.stop()
-		return fmt.Errorf("agent: a service has ended: %w", err)
+	case err = <-failed:
+		err = fmt.Errorf("agent: a service has ended: %w", err)
+	}
+	a.stop()
+	return err
+}
+
+// register makes the agent known by its names.
+func (a *agent) register(ctx context.Context) (services []*ripc.Service, err error) {
+	for _, name := range a.names {
+		s, err := a.config.Place.Node().Register(ctx, name)
+		if err != nil {
+			return services, err
+		}
+		services = append(services, s)
+		if err := s.TakeOnlyCalls(); err != nil {
+			return services, err
+		}
+	}
+	return services, nil
+}
+
+func closeAll(services []*ripc.Service) {
+	for _, s := range services {
+		_ = s.Close() // the place may be closed by now
 	}
 }
 
