@@ -30,10 +30,16 @@ type purpose struct {
 const (
 	mostForms   = 8                // times that a group is formed anew
 	endPatience = 30 * time.Second // for an agent to write what has come
+
+	connectPatience = time.Minute // for all to meet all their peers; who is lost meanwhile is found otherwise
 )
 
-// errAgain is that a group could not be formed, and what is to blame for it was dealt with.
-var errAgain = errors.New("the group was not formed")
+var (
+	// errAgain is that a group could not be formed, and what is to blame for it was dealt with.
+	errAgain = errors.New("the group was not formed")
+	// errApart is that its members have not met.
+	errApart = errors.New("the members of the group have not all met")
+)
 
 // form makes a group of those hosts that are alive, connects it and begins. Who does not answer is given up, and it is done again.
 func (p *pusher) form(ctx context.Context, among []*host, to purpose) (*group, error) {
@@ -48,13 +54,24 @@ func (p *pusher) form(ctx context.Context, among []*host, to purpose) (*group, e
 			g.began = time.Now()
 			return g, nil
 		}
-		p.end(ctx, g)
-		if !errors.Is(err, errAgain) || ctx.Err() != nil {
-			return nil, orCause(ctx, err)
+		if err = p.unmake(ctx, g, err); err != nil {
+			return nil, err
 		}
-		p.Log.Info("the group is formed anew", "epoch", g.epoch, "error", err)
 	}
 	return nil, fmt.Errorf("the group was formed %d times, and has never begun: see what the hosts say", mostForms)
+}
+
+// unmake ends a group that has not begun, and returns an error if there should not be another one.
+func (p *pusher) unmake(ctx context.Context, g *group, why error) error {
+	p.Log.Info("a group has not begun", "epoch", g.epoch, "error", why)
+	if errors.Is(why, errApart) && ctx.Err() == nil {
+		return p.recover(ctx, g)
+	}
+	p.end(ctx, g)
+	if !errors.Is(why, errAgain) || ctx.Err() != nil {
+		return orCause(ctx, why)
+	}
+	return nil
 }
 
 func (p *pusher) newGroup(live []*host, to purpose) *group {
@@ -130,7 +147,9 @@ func (p *pusher) connectAll(ctx context.Context, g *group, formed []control.Form
 		}
 		return of
 	}
-	patience := p.ConnectTimeout + groupStall
+	patience := max(p.ConnectTimeout, connectPatience)
+	ctx, stop := p.whileAllAreThere(ctx, g)
+	defer stop()
 	return p.atAll(ctx, g, step{control.MethodConnect, len(g.hosts)}, func(ctx context.Context, h *host, rank int) error {
 		_, err := call[control.Connect, control.Empty](ctx, p.node, h, patience, control.MethodConnect, control.Connect{ID: p.id, Epoch: g.epoch, Addresses: addresses(rank)})
 		return err
@@ -181,31 +200,41 @@ func (p *pusher) atAll(ctx context.Context, g *group, s step, there func(context
 	return p.afterStep(g, s.method, own, errs)
 }
 
-// afterStep gives up who is to blame for a step that went wrong.
+// afterStep gives up who is to blame for a step that went wrong. Where members wait for each other, that one has failed says nothing of itself:
+// who is to blame is found out later.
 func (p *pusher) afterStep(g *group, method string, own error, errs []error) error {
-	var struck *host
 	wrong := own
 	for i, err := range errs {
 		if err == nil {
 			continue
 		}
 		wrong = fmt.Errorf("%s: %w", g.hosts[i].name, err)
-		switch h := g.hosts[i]; {
-		case method != control.MethodConnect, isUnreachable(err), isAuthorization(err):
-			p.giveUp(h, troubleOf(err))
-		default:
-			if h.strikes++; h.strikes >= mostStrikes && (struck == nil || h.strikes > struck.strikes) {
-				struck = h
-			}
+		if method != control.MethodConnect || isAuthorization(err) {
+			p.giveUp(g.hosts[i], troubleOf(err))
 		}
 	}
-	if wrong == nil {
+	switch {
+	case wrong == nil:
 		return nil
-	}
-	if struck != nil && len(alive(g.hosts)) == len(g.hosts) { // nobody else is to blame
-		p.giveUp(struck, &control.Trouble{Class: control.Unreachable, Text: "its agent answers, but cannot connect with the others: " + wrong.Error()})
+	case method == control.MethodConnect:
+		return fmt.Errorf("%w: %w", errApart, wrong)
 	}
 	return fmt.Errorf("%w: %s: %w", errAgain, method, wrong)
+}
+
+// whileAllAreThere is a context that ends also when a member of a group is lost, for whom nobody should wait.
+func (p *pusher) whileAllAreThere(ctx context.Context, g *group) (within context.Context, stop func()) {
+	within, cancel := context.WithCancelCause(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		isLost := func() bool {
+			return len(those(alive(g.hosts), func(h *host) bool { return p.board.of(h).lost != nil })) > 0
+		}
+		if p.board.await(within, isLost) == nil {
+			cancel(errApart)
+		}
+	})
+	return within, func() { cancel(nil); watching.Wait() }
 }
 
 // end ends a group everywhere: what has come is written then.

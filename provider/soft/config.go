@@ -49,6 +49,9 @@ type Config struct {
 	// PeerTimeout is after how long a peer that says nothing is given up. Connect gives up when it has not met its peer, and
 	// the device nobody else, for so long; at the latest after ten times as much. Zero means one second.
 	PeerTimeout time.Duration
+	// ConnectTimeout is what counts for Connect, and for whoever calls, if that is longer than PeerTimeout: where many devices of one machine
+	// make TLS connections with each other, processors are busy for longer than anybody should be silent.
+	ConnectTimeout time.Duration
 	// Lanes are the ways to peers that the device may take. Each connection takes the best that both ends have. Zero
 	// means InProcess: no socket is opened.
 	Lanes Lanes
@@ -84,6 +87,7 @@ func (c Config) withDefaults() (Config, error) {
 	if c.PeerTimeout == 0 {
 		c.PeerTimeout = time.Second
 	}
+	c.ConnectTimeout = max(c.ConnectTimeout, c.PeerTimeout)
 	if c.Lanes == 0 {
 		c.Lanes = InProcess
 	}

@@ -50,7 +50,7 @@ func (q *QueuePair) Connect(tag driver.Tag, peer driver.Address) error {
 	}
 	c := &q.controls
 	c.connecting, c.connectTag, c.awaited = true, tag, lanes != InProcess
-	c.connectBy = q.device.meetings.deadline(q.device.config.PeerTimeout)
+	c.connectBy = q.device.meetings.deadline(q.device.config.ConnectTimeout)
 	if c.awaited {
 		q.device.arrange(q, l, a, lanes)
 	} else if p := findLife(a); p != nil {

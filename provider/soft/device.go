@@ -72,7 +72,7 @@ func open(config Config) (*Device, error) {
 		queues:   make(map[*CompletionQueue]struct{}),
 		pairs:    make(map[uint32]*QueuePair),
 	}
-	d.meetings.open()
+	d.meetings.open(config.callsAtOnce())
 	if err := d.openLanes(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}

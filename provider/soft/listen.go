@@ -173,7 +173,7 @@ func (n *network) known(c net.Conn) {
 // runHello hears what a caller wants, and passes it on. It ends by itself; Device.Close waits.
 func (d *Device) runHello(c net.Conn) {
 	defer d.network.known(c)
-	_ = c.SetDeadline(time.Now().Add(helloPatience))
+	_ = c.SetDeadline(time.Now().Add(max(helloPatience, d.config.ConnectTimeout)))
 	t, err := d.serveTLS(c)
 	if err != nil {
 		_ = c.Close()

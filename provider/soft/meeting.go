@@ -42,10 +42,12 @@ type earlyCall struct {
 	expiry *time.Timer
 }
 
-// What a device does at once.
+// What a device does at once. Handshakes of TLS take time of processors: where many devices share these, and all call all of their peers at
+// once, none would have met anybody when the time is up.
 const (
-	maxCalls = 64
-	maxEarly = 1 << 14
+	maxCalls       = 64
+	maxSecureCalls = 4
+	maxEarly       = 1 << 14
 )
 
 var (
@@ -56,10 +58,18 @@ var (
 	errGivenUp    = errors.New("the queue pair has given up")
 )
 
-func (m *meetings) open() {
+// callsAtOnce is how many calls a device makes at a time.
+func (c *Config) callsAtOnce() int {
+	if c.TLS != nil {
+		return maxSecureCalls
+	}
+	return maxCalls
+}
+
+func (m *meetings) open(calls int) {
 	m.expected = make(map[appointment]*life)
 	m.early = make(map[appointment]*earlyCall)
-	m.lines = make(chan struct{}, maxCalls)
+	m.lines = make(chan struct{}, calls)
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 }
 
@@ -111,7 +121,7 @@ func (m *meetings) forget(at appointment) {
 // call reaches the peer by the first lane that leads there. If none does, the life is broken.
 func (d *Device) call(q *QueuePair, l *life, a address, lanes Lanes) {
 	m := &d.meetings
-	ctx, cancel := m.callContext(d.config.PeerTimeout)
+	ctx, cancel := m.callContext(d.config.ConnectTimeout)
 	defer cancel()
 	var c caller
 	line, err := m.line(ctx)
@@ -142,7 +152,7 @@ func (m *meetings) line(ctx context.Context) (*line, error) {
 	case m.lines <- struct{}{}:
 		return &line{lines: m.lines}, nil
 	case <-ctx.Done():
-		return nil, fmt.Errorf("%d calls are being made already: %w", maxCalls, ctx.Err())
+		return nil, fmt.Errorf("%d calls are being made already: %w", cap(m.lines), ctx.Err())
 	}
 }
 
@@ -176,7 +186,7 @@ func (d *Device) answer(at appointment, c caller) {
 		c.refuse(errNobodyHere)
 		return
 	}
-	if l, err := d.meetings.expects(at, c, d.config.PeerTimeout); err != nil {
+	if l, err := d.meetings.expects(at, c, d.config.ConnectTimeout); err != nil {
 		c.refuse(err)
 	} else if l != nil {
 		q.meet(l, c)

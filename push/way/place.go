@@ -27,6 +27,10 @@ const (
 // to their disks with all they have may be silent for a second.
 const peerTimeout = 3 * time.Second
 
+// connectTimeout is after how long somebody is given up who is not met, and nobody else either. It takes sixty agents on a small machine
+// a while to shake all hands.
+const connectTimeout = 15 * time.Second
+
 // Config says where a process is, and who. Keys is required.
 type Config struct {
 	Listen    string                                     // host:port where others reach it; empty: on loopback, any port: it dials
@@ -103,7 +107,8 @@ func (p *Place) newNIC(name string, c soft.Config) (*verbs.Device, error) {
 	if c.Listener, err = p.port.Listener(name); err != nil {
 		return nil, err
 	}
-	c.Name, c.Preface, c.Advertise, c.PeerTimeout, c.Log = name, oneport.Preface(name), p.address, peerTimeout, p.config.Log
+	c.Name, c.Preface, c.Advertise, c.Log = name, oneport.Preface(name), p.address, p.config.Log
+	c.PeerTimeout, c.ConnectTimeout = peerTimeout, connectTimeout
 	device, err := soft.New(c)
 	if err != nil {
 		return nil, err
