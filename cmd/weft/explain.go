@@ -94,18 +94,8 @@ func drawPlan(out io.Writer, r *push.Report) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nThe schedule, for %s. Member 0 pushes, then come %s.\n\n", counted(blocks, "block"), shown(hosts.Fold(able(r))))
+	fmt.Fprintf(out, "\nThe schedule, for %s. Member 0 pushes, then come %s.\n\n", counted(blocks, "block"), shown(hosts.Fold(withOutcome(r, push.OutcomeVerified))))
 	return view.print(out, false)
-}
-
-// able are the hosts that could take it.
-func able(r *push.Report) (names []string) {
-	for _, h := range r.Hosts {
-		if h.Outcome == push.OutcomeVerified {
-			names = append(names, h.Host)
-		}
-	}
-	return names
 }
 
 // explainLast says what the last push has achieved.

@@ -155,7 +155,7 @@ func TestPushLocalInterrupted(t *testing.T) {
 		t.Error(said.String())
 	}
 	cmd.Process.Signal(os.Interrupt)
-	if status := ended(t, cmd); status != push.ExitInterrupted || !strings.Contains(said.String(), "interrupted: 0 of 2 hosts have it; the same command resumes it\n") {
+	if status := ended(t, cmd); status != push.ExitInterrupted || !strings.Contains(said.String(), "interrupted: 0 of 2 hosts have it\n") {
 		t.Errorf("status %d, %s", status, said)
 	}
 	empty(t, temporary)
@@ -165,7 +165,7 @@ func TestPushLocalTerminated(t *testing.T) {
 	temporary := freshFolders(t)
 	cmd, said := slowPush(t)
 	cmd.Process.Signal(syscall.SIGTERM)
-	if status := ended(t, cmd); status != exitSignal+int(syscall.SIGTERM) || !strings.Contains(said.String(), "the same command resumes it\n") {
+	if status := ended(t, cmd); status != exitSignal+int(syscall.SIGTERM) || !strings.Contains(said.String(), "interrupted: 0 of 2 hosts have it\n") {
 		t.Errorf("status %d, %s", status, said)
 	}
 	empty(t, temporary)

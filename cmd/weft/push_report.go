@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/weft-fabric/weft/bench/figure"
 	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/internal/units"
 	"github.com/weft-fabric/weft/push"
@@ -45,7 +46,23 @@ func (s *pushSettings) reportLines(r *push.Report) []string {
 		return s.dryLines(r)
 	}
 	lines := resultLines(r)
+	if s.verbose {
+		lines = append(lines, hostLines(r)...)
+	}
 	return append(lines, s.failedLines(r)...)
+}
+
+// hostLines say how it went for each host.
+func hostLines(r *push.Report) []string {
+	t := &figure.Table{Columns: []string{"host", "outcome", "first block after", "received", "sent", "files written", "skipped"}}
+	for _, h := range r.Hosts {
+		t.Rows = append(t.Rows, []string{shown(h.Host), string(h.Outcome), took(h.First), bytesOf(h.Received), bytesOf(h.Sent), fmt.Sprint(h.Written), fmt.Sprint(h.Skipped)})
+	}
+	var text strings.Builder
+	if err := t.Print(&text); err != nil {
+		return []string{err.Error()}
+	}
+	return []string{"", strings.TrimSuffix(text.String(), "\n")}
 }
 
 // resultLines say what was achieved.
@@ -145,13 +162,7 @@ func (s *pushSettings) missing(r *push.Report) string {
 	if s.failedHosts != "" {
 		return "-w " + quoted("^"+s.failedHosts)
 	}
-	var names []string
-	for _, h := range r.Hosts {
-		if h.Outcome != push.OutcomeVerified {
-			names = append(names, h.Host)
-		}
-	}
-	return "-w " + quoted(hosts.Fold(names))
+	return "-w " + quoted(hosts.Fold(withOutcome(r, push.OutcomeFailed)))
 }
 
 // dryLines say what would be done, and who could not.

@@ -141,7 +141,7 @@ func (s *pushSettings) failure(ctx context.Context, r *push.Report) error {
 	case r.Exit == push.ExitOK:
 		return nil
 	case r.Exit == push.ExitInterrupted && ctx.Err() != nil:
-		return stoppedError{fmt.Sprintf("%d of %s have it; the same command resumes it", verified(r), counted(len(r.Hosts), "host"))}
+		return stoppedError{s.soFar(r)}
 	}
 	text := r.Error
 	if failed := len(r.Hosts) - verified(r); text == "" {
@@ -153,21 +153,33 @@ func (s *pushSettings) failure(ctx context.Context, r *push.Report) error {
 	return pushError{text, r.Exit}
 }
 
-// verified is how many hosts have it all.
-func verified(r *push.Report) (n int) {
+// soFar is what somebody hears who has stopped it.
+func (s *pushSettings) soFar(r *push.Report) string {
+	text := fmt.Sprintf("%d of %s have it", verified(r), counted(len(r.Hosts), "host"))
+	if s.local > 0 {
+		return text
+	}
+	return text + "; the same command resumes it"
+}
+
+// withOutcome are the hosts for which it ended so.
+func withOutcome(r *push.Report, outcome push.Outcome) (names []string) {
 	for _, h := range r.Hosts {
-		if h.Outcome == push.OutcomeVerified {
-			n++
+		if h.Outcome == outcome {
+			names = append(names, h.Host)
 		}
 	}
-	return n
+	return names
 }
+
+// verified is how many hosts have it all.
+func verified(r *push.Report) int { return len(withOutcome(r, push.OutcomeVerified)) }
 
 // failures says why hosts failed, folded.
 func failures(r *push.Report) []string {
 	var all causes
 	for _, h := range r.Hosts {
-		if h.Outcome != push.OutcomeVerified {
+		if h.Outcome == push.OutcomeFailed {
 			all.add(h.Host, h.Text)
 		}
 	}
@@ -181,12 +193,7 @@ func (s *pushSettings) writeFailed(r *push.Report) error {
 	}
 	failed := s.names
 	if r != nil {
-		failed = nil
-		for _, h := range r.Hosts {
-			if h.Outcome != push.OutcomeVerified {
-				failed = append(failed, h.Host)
-			}
-		}
+		failed = withOutcome(r, push.OutcomeFailed)
 	}
 	text := ""
 	for _, host := range failed {
