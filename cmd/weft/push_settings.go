@@ -248,6 +248,9 @@ func (s *pushSettings) fillPaths(cmd *cobra.Command, args []string) error {
 	default:
 		s.config.Sources, s.config.Dest = args[:len(args)-1], args[len(args)-1]
 	}
+	if slices.Contains(strings.Split(s.config.Dest, "/"), "..") {
+		return fmt.Errorf("DEST %q: a destination has no part that is ..", s.config.Dest)
+	}
 	if s.local > 0 {
 		s.config.Dest = "./" + strings.TrimLeft(s.config.Dest, "/")
 	}

@@ -17,6 +17,7 @@ func TestPushBadInput(t *testing.T) {
 	for _, c := range []badInput{
 		{"push", 2, "to which hosts? Say -w HOSTS, or --local N to try it here"},
 		{"push a -w node1", 2, "push takes what there is here, and where it belongs: SRC... DEST; see 'weft push --help'"},
+		{"push a ../b -w node1", 2, "a destination has no part that is .."},
 		{"push a b -w node[1-", 2, "-w: "},
 		{"push a b -w ^/no/such/file", 2, "/no/such/file"},
 		{"push a b -w node1 -x node1", 2, "-w: no host is left"},
