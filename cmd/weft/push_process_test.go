@@ -175,7 +175,12 @@ func TestPushLocalTerminated(t *testing.T) {
 func agentAt(t *testing.T, keys string) (root, address string) {
 	t.Helper()
 	root = t.TempDir()
-	cmd := command(t, "agent", "--root", root, "--keys", keys, "--listen", "127.0.0.1:0", "--json")
+	return root, runAgent(t, command(t, "agent", "--root", root, "--keys", keys, "--listen", "127.0.0.1:0", "--json"))
+}
+
+// runAgent runs an agent until the test ends, and returns where it listens.
+func runAgent(t *testing.T, cmd *exec.Cmd) (address string) {
+	t.Helper()
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -188,7 +193,7 @@ func agentAt(t *testing.T, keys string) (root, address string) {
 	if err := json.NewDecoder(out).Decode(&ready); err != nil {
 		t.Fatal(err)
 	}
-	return root, ready.Address
+	return ready.Address
 }
 
 // An agent that runs already is pushed to again and again: what is there is left alone, what is different is not replaced unless that
@@ -254,5 +259,21 @@ func (l *lines) await(t *testing.T, text string) {
 		if time.Now().After(deadline) {
 			t.Fatalf("it did not say %q: %s", text, l)
 		}
+	}
+}
+
+// A host gets a tree from another one, which is known by its certificate and listens nowhere.
+func TestPushBetweenHosts(t *testing.T) {
+	n := twoHosts(t)
+	freshFolders(t)
+	dir, source, root := t.TempDir(), tree(t), t.TempDir()
+	keysJSON(t, "make", dir, n.Address(0), "--push")
+	runAgent(t, weftOn(t, n, 0, "agent", "--root", root, "--keys", keyPath(dir, n.Address(0)), "--listen", n.Address(0)+":7470", "--json"))
+	for _, flags := range [][]string{nil, {"--plain", "--checksum", "-f"}} {
+		pusher := weftOn(t, n, 1, append([]string{"push", source, ".", "-w", n.Address(0), "--keys", keyPath(dir, "pusher")}, flags...)...)
+		if said, err := pusher.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %s", err, said)
+		}
+		same(t, source, filepath.Join(root, "tree"))
 	}
 }
