@@ -12,9 +12,12 @@ import (
 )
 
 // twoHosts are two hosts with a link between them, or the test is skipped.
-func twoHosts(t *testing.T) *network.Network {
+func twoHosts(t *testing.T) *network.Network { t.Helper(); return hostsWith(t, 2, network.Unlimited) }
+
+// hostsWith are some whose links have a rate, or the test is skipped.
+func hostsWith(t *testing.T, count int, rate string) *network.Network {
 	t.Helper()
-	n, err := network.Up(network.Config{Racks: []int{2}, Rate: network.Unlimited})
+	n, err := network.Up(network.Config{Racks: []int{count}, Rate: rate})
 	if err != nil {
 		t.Skip(err)
 	}

@@ -1,0 +1,165 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/push"
+)
+
+// isLong reports whether there is time for all of it.
+func isLong() bool { return os.Getenv("WEFT_LONG") != "" }
+
+// moment is one at which something happens to a push: something is told, or an agent has so many parts of a hundred on its disk.
+type moment struct {
+	name    string
+	comes   func(push.Event) bool
+	percent int
+}
+
+var moments = []moment{
+	{"scan", begins("scan"), 0},
+	{"connect", begins("connect"), 0},
+	{"connected", func(e push.Event) bool { return e.Kind == push.EventConnected }, 0},
+	{"plan", func(e push.Event) bool { return e.Kind == push.EventPlan }, 0},
+	{"manifest", begins("manifest"), 0},
+	{"examine", begins("examine"), 0},
+	{"send", begins("send"), 0},
+	{"first block", begins("send"), 1},
+	{"early", begins("send"), 10},
+	{"quarter", begins("send"), 25},
+	half,
+	{"late", begins("send"), 85},
+	{"last block", begins("send"), 99},
+	{"commit", begins("commit"), 0},
+	{"done", func(e push.Event) bool { return e.Kind == push.EventHostDone }, 0},
+}
+
+// await waits for a moment of a push, by what an agent has.
+func (f *fleet) await(u *underWay, m moment, a *agentProcess) {
+	f.t.Helper()
+	if !u.until(m.comes) {
+		f.t.Fatalf("%s did not come: %s", m.name, &u.story)
+	}
+	blocks := f.layout().Blocks()
+	for deadline := time.Now().Add(time.Minute); f.held(a)*100 < blocks*m.percent; time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.t.Fatalf("%s has %d of %d blocks, and gets no more: %s", a.name, f.held(a), blocks, &u.story)
+		}
+	}
+}
+
+var half = moment{"half", begins("send"), 50}
+
+// usualMoments are those for which there is always time.
+var usualMoments = []string{"connected", "manifest", "examine", "early", "half", "late", "commit"}
+
+// atMoments has a test for each of them.
+func atMoments(t *testing.T, do func(t *testing.T, m moment)) {
+	for _, m := range moments {
+		if isLong() || slices.Contains(usualMoments, m.name) {
+			t.Run(m.name, func(t *testing.T) { t.Parallel(); do(t, m) })
+		}
+	}
+}
+
+// give has an agent have the tree already, so that there is something to be examined.
+func (f *fleet) give(a *agentProcess) {
+	f.t.Helper()
+	if out, err := exec.Command("cp", "-r", f.source, a.root).CombinedOutput(); err != nil {
+		f.t.Fatalf("%v: %s", err, out)
+	}
+}
+
+// A relay that is killed, whichever it is and whenever, is named; the others have everything; and when it comes back it is sent what it lacks.
+func TestPushRelayKilled(t *testing.T) {
+	t.Parallel()
+	atMoments(t, func(t *testing.T, m moment) {
+		victims := []int{slices.Index(usualMoments, m.name) % 3}
+		if isLong() {
+			victims = []int{0, 1, 2}
+		}
+		for _, victim := range victims {
+			t.Run(fmt.Sprint(victim), func(t *testing.T) { killed(t, m, victim) })
+		}
+	})
+}
+
+// Two at once are no worse than one.
+func TestPushTwoRelaysKilled(t *testing.T) {
+	t.Parallel()
+	for _, pair := range [][2]int{{0, 1}, {1, 3}, {0, 2}, {2, 3}} {
+		if !isLong() && pair != [2]int{1, 3} {
+			continue
+		}
+		t.Run(fmt.Sprint(pair), func(t *testing.T) { killed(t, half, pair[:]...) })
+	}
+}
+
+// killed kills some agents at a moment of a push.
+func killed(t *testing.T, m moment, victims ...int) {
+	f := newFleet(t, 2+len(victims), 2<<20)
+	if m.name == "examine" {
+		f.give(f.agents[(victims[0]+1)%len(f.agents)])
+	}
+	u := f.slowly()
+	f.await(u, m, f.agents[victims[0]])
+	for _, v := range victims {
+		f.agents[v].signal(syscall.SIGKILL)
+	}
+	for _, v := range victims {
+		f.agents[v].kill()
+	}
+	r := f.ended(u)
+	for i, a := range f.agents {
+		isKilled := slices.Contains(victims, i)
+		if h := outcome(r, a); (h.Outcome == push.OutcomeFailed) != isKilled && !(isKilled && slices.Contains([]string{"last block", "commit", "done"}, m.name)) {
+			t.Errorf("%s: killed %v, %s: %s", a.name, isKilled, h.Outcome, h.Text)
+		}
+	}
+	f.rerun(r)
+}
+
+// ended waits for a push that some hosts have not survived, unless they were done by then.
+func (f *fleet) ended(u *underWay) *push.Report {
+	f.t.Helper()
+	u.until(func(push.Event) bool { return false })
+	want := push.ExitPartial
+	if u.report != nil && verified(u.report) == len(f.agents) {
+		want = push.ExitOK
+	}
+	return u.end(want)
+}
+
+// When the pusher is gone, agents stop and keep what they have, and the next push goes on from there.
+func TestPushPusherKilled(t *testing.T) {
+	t.Parallel()
+	atMoments(t, func(t *testing.T, m moment) {
+		if !isLong() && m.name != "half" {
+			t.Skip("WEFT_LONG=1 has the time: agents wait for ten seconds")
+		}
+		f := newFleet(t, 2, 2<<20)
+		if m.name == "examine" {
+			f.give(f.agents[0])
+		}
+		u := f.slowly()
+		f.await(u, m, f.agents[0])
+		u.cmd.Process.Kill()
+		u.end(-1)
+		for _, a := range f.agents {
+			if begun, _ := filepath.Glob(filepath.Join(a.root, ".weft", "partial", "*")); len(begun) > 0 {
+				a.log.await(t, "push is over")
+			}
+		}
+		if m.name == "half" {
+			missed(t, f, f.agents...)
+		}
+		f.rerun(nil)
+	})
+}

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"io/fs"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/weft-fabric/weft/push"
+	"github.com/weft-fabric/weft/push/manifest"
+)
+
+// clean checks what a push has left behind, however it ended: whoever has verified it has the same tree, no file of anybody has its name with
+// a wrong byte, in .weft is nothing but what a rerun goes on from, and of the pusher nothing is left.
+func (f *fleet) clean(r *push.Report) {
+	f.t.Helper()
+	empty(f.t, f.temp)
+	for _, a := range f.agents {
+		f.noWrongByte(a)
+		partials := partialsOf(f.t, a.root)
+		switch isDone := r != nil && outcome(r, a).Outcome == push.OutcomeVerified; {
+		case isDone && len(partials) > 0:
+			f.t.Errorf("%s is done, and keeps %q", a.name, partials)
+		case isDone:
+			same(f.t, f.source, filepath.Join(a.root, filepath.Base(f.source)))
+		case len(partials) > 1:
+			f.t.Errorf("%s keeps %q of one push", a.name, partials)
+		}
+	}
+}
+
+// noWrongByte compares every file that has its name.
+func (f *fleet) noWrongByte(a *agentProcess) {
+	f.t.Helper()
+	err := filepath.WalkDir(a.root, func(path string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.Name() == ".weft":
+			return fs.SkipDir
+		case !entry.Type().IsRegular():
+			return nil
+		}
+		name, _ := filepath.Rel(a.root, path)
+		got, err := os.ReadFile(path)
+		want, wrong := os.ReadFile(filepath.Join(filepath.Dir(f.source), name))
+		if wrong != nil || !bytes.Equal(got, want) {
+			f.t.Errorf("%s has another %s: %v", a.name, name, wrong)
+		}
+		return err
+	})
+	if err != nil {
+		f.t.Error(err)
+	}
+}
+
+// partialsOf are the folders in the only one that may be left in .weft.
+func partialsOf(t *testing.T, root string) (partials []string) {
+	t.Helper()
+	known, _ := filepath.Glob(filepath.Join(root, ".weft", "partial"))
+	all, _ := filepath.Glob(filepath.Join(root, ".weft", "*"))
+	if len(known) != len(all) {
+		t.Errorf("in .weft is %q", all)
+	}
+	partials, _ = filepath.Glob(filepath.Join(root, ".weft", "partial", "*"))
+	for _, dir := range partials {
+		for _, file := range []string{"map", "manifest", "data"} {
+			if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
+				t.Errorf("nobody can go on from that: %v", err)
+			}
+		}
+	}
+	return partials
+}
+
+// held are the blocks that a partial has on disk, by its own map, or all if the push is done there.
+func (f *fleet) held(a *agentProcess) (blocks int) {
+	f.t.Helper()
+	partials := partialsOf(f.t, a.root)
+	if len(partials) == 0 {
+		return 0
+	}
+	var info struct{ Block int }
+	text, err := os.ReadFile(filepath.Join(partials[0], "info"))
+	if err != nil || json.Unmarshal(text, &info) != nil || info.Block != fleetBlock {
+		return 0
+	}
+	octets, err := os.ReadFile(filepath.Join(partials[0], "map"))
+	if err != nil {
+		f.t.Error(err)
+	}
+	for _, octet := range octets {
+		blocks += bits.OnesCount8(octet)
+	}
+	return blocks
+}
+
+// allHeld is what all agents have on disk; those that are done have everything.
+func (f *fleet) allHeld(r *push.Report) map[*agentProcess]int {
+	f.t.Helper()
+	all := make(map[*agentProcess]int)
+	for _, a := range f.agents {
+		if all[a] = f.held(a); r != nil && outcome(r, a).Outcome == push.OutcomeVerified {
+			all[a] = f.layout().Blocks()
+		}
+	}
+	return all
+}
+
+// layout is how the content is cut into blocks.
+func (f *fleet) layout() manifest.Layout {
+	f.t.Helper()
+	size := int64(0)
+	err := filepath.WalkDir(f.source, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		info, err := entry.Info()
+		size += info.Size()
+		return err
+	})
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return manifest.NewLayout(manifest.ContentStream, uint64(size), fleetBlock)
+}
+
+// rerun checks what a push has left, pushes again, to everybody, and expects that each agent is sent what it lacks and not a block more.
+func (f *fleet) rerun(before *push.Report) *push.Report {
+	f.t.Helper()
+	f.clean(before)
+	for _, a := range f.agents {
+		if a.cmd == nil {
+			f.start(a)
+		}
+	}
+	held, l := f.allHeld(before), f.layout()
+	r := f.push().end(push.ExitOK)
+	for _, a := range f.agents {
+		lacking := l.Blocks() - held[a]
+		most := uint64(lacking*l.Wire()) + fleetBlock/2 // the manifest
+		if got := outcome(r, a).Received; got > most {
+			f.t.Errorf("%s lacked %d of %d blocks, and was sent %d bytes, more than %d", a.name, lacking, l.Blocks(), got, most)
+		}
+	}
+	f.clean(r)
+	return r
+}
+
+// missed is how many blocks some agents lack.
+func missed(t *testing.T, f *fleet, some ...*agentProcess) {
+	t.Helper()
+	for _, a := range some {
+		if n := f.held(a); n == 0 || n == f.layout().Blocks() {
+			t.Errorf("%s holds %d of %d blocks: the push was not under way", a.name, n, f.layout().Blocks())
+		}
+	}
+}

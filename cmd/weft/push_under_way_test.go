@@ -1,0 +1,112 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/push"
+)
+
+// How pushes of these tests go: slow enough that things can happen on the way, and in blocks that can be counted.
+const (
+	fleetBlock = 64 << 10
+	fleetRate  = "2MB"
+)
+
+// underWay is a push that is a process, and tells events.
+type underWay struct {
+	t      *testing.T
+	cmd    *exec.Cmd
+	events *json.Decoder
+	report *push.Report // nil: it has not ended, or without a word
+	story  lines        // what happened, but for progress
+	errs   lines
+}
+
+// push starts to push the tree to all agents.
+func (f *fleet) push(args ...string) *underWay {
+	f.t.Helper()
+	u := &underWay{t: f.t}
+	u.cmd = f.command(0, append([]string{"push", f.source, ".", "--json", "--keys", keyPath(f.keys, "pusher"), "-w", f.hostlist(), "--block", "64KiB", "--provider", "tcp"}, args...)...)
+	u.cmd.Stderr = &u.errs
+	out, err := u.cmd.StdoutPipe()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := u.cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	u.events = json.NewDecoder(out)
+	return u
+}
+
+// slowly has a push take its time.
+func (f *fleet) slowly(args ...string) *underWay {
+	f.t.Helper()
+	return f.push(append(args, "--bwlimit", fleetRate)...)
+}
+
+// next is the next event; false: there are no more.
+func (u *underWay) next() (e push.Event, more bool) {
+	u.t.Helper()
+	hung := time.AfterFunc(100*time.Second, func() { u.cmd.Process.Signal(syscall.SIGABRT) })
+	defer hung.Stop()
+	err := u.events.Decode(&e)
+	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+		u.t.Fatalf("%v: %s%s", err, &u.story, &u.errs)
+	}
+	if e.Kind == push.EventReport {
+		u.report = e.Report
+	}
+	if e.Kind != push.EventProgress {
+		text, _ := json.Marshal(e)
+		u.story.Write(append(text, '\n'))
+	}
+	return e, err == nil
+}
+
+// until waits for something to happen, and reports whether it did.
+func (u *underWay) until(happens func(push.Event) bool) bool {
+	u.t.Helper()
+	for {
+		e, more := u.next()
+		if !more || happens(e) {
+			return more
+		}
+	}
+}
+
+// end waits for the end, which must be with a status. There is a report, unless the process was killed.
+func (u *underWay) end(status int) *push.Report {
+	u.t.Helper()
+	u.until(func(push.Event) bool { return false })
+	u.cmd.Wait()
+	if got := u.cmd.ProcessState.ExitCode(); got != status || status >= 0 && (u.report == nil || u.report.Exit != status) {
+		u.t.Fatalf("it ended with status %d, want %d: %s%s", got, status, &u.story, &u.errs)
+	}
+	return u.report
+}
+
+// begins is that a phase does.
+func begins(phase string) func(push.Event) bool {
+	return func(e push.Event) bool { return e.Kind == push.EventPhase && e.Phase == phase }
+}
+
+// happened is that something was told of a host.
+func happened(kind push.EventKind, host string) func(push.Event) bool {
+	return func(e push.Event) bool { return e.Kind == kind && e.Host == host }
+}
+
+// says expects that an agent has failed for a reason.
+func says(t *testing.T, r *push.Report, a *agentProcess, text string) {
+	t.Helper()
+	if h := outcome(r, a); h.Outcome != push.OutcomeFailed || !strings.Contains(h.Text, text) {
+		t.Errorf("of %s it says %s: %q, and not %q", a.name, h.Outcome, h.Text, text)
+	}
+}
