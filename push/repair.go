@@ -11,11 +11,7 @@ import (
 
 // recover finds out why a group has ended, gives up who is to blame, and ends it everywhere. Then the next one can be formed.
 func (p *pusher) recover(ctx context.Context, g *group) error {
-	since := time.Now()
-	mute := those(alive(g.hosts), func(h *host) bool { return !p.hasSpoken(g, h, since) })
-	each(ctx, mute, p.Fan, p.knock)
-	err := p.board.await(ctx, func() bool { return p.allHaveSpoken(g, since) })
-	if err != nil {
+	if err := p.hearAll(ctx, g); err != nil {
 		return err
 	}
 	by := p.testimonies(g)
@@ -31,9 +27,20 @@ func (p *pusher) recover(ctx context.Context, g *group) error {
 	return p.anybody(ctx)
 }
 
-// allHaveSpoken reports whether of every member is known how it is, after something went wrong: the one who says nothing may be dead.
-func (p *pusher) allHaveSpoken(g *group, since time.Time) bool {
-	return len(those(alive(g.hosts), func(h *host) bool { return !p.hasSpoken(g, h, since) })) == 0
+// hearAll waits until of every member is known how it is, after something went wrong: the one who says nothing may be dead. Whoever is mute is knocked
+// at again and again: of a process that is killed the port may be closed last.
+func (p *pusher) hearAll(ctx context.Context, g *group) error {
+	since := time.Now()
+	mute := func() []*host { return those(alive(g.hosts), func(h *host) bool { return !p.hasSpoken(g, h, since) }) }
+	for ctx.Err() == nil {
+		each(ctx, mute(), p.Fan, p.knock)
+		soon, cancel := context.WithTimeout(ctx, retryGap)
+		err := p.board.await(soon, func() bool { return len(mute()) == 0 })
+		if cancel(); err == nil {
+			return nil
+		}
+	}
+	return context.Cause(ctx)
 }
 
 func (p *pusher) hasSpoken(g *group, h *host, since time.Time) bool {
