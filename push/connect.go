@@ -37,6 +37,9 @@ func nameOf(h hosts.Host) string {
 func (p *pusher) connect(ctx context.Context) error {
 	p.phase("connect")
 	p.giveUpThose(ctx, p.hosts, each(ctx, p.hosts, p.Fan, p.reach))
+	if ctx.Err() != nil { // not all hosts were looked for
+		return context.Cause(ctx)
+	}
 	table := make(map[string][]string)
 	for _, h := range alive(p.hosts) {
 		if table[h.service] != nil {
