@@ -161,10 +161,10 @@ func (c *fakeCrew) Form(g member.Group) (control.Formed, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.group = &g
-	return control.Formed{Description: []byte("here"), Addresses: map[int][]string{0: {"a"}}}, nil
+	return control.Formed{Description: []byte("here"), Addresses: control.Addresses{0: {"a"}}}, nil
 }
 
-func (c *fakeCrew) Connect(ctx context.Context, _ map[int][]string) error {
+func (c *fakeCrew) Connect(ctx context.Context, _ control.Addresses) error {
 	c.note("connect")
 	if c.waits {
 		close(c.entered)

@@ -16,7 +16,7 @@ func (p *play) requests(epoch int) map[string]any {
 	return map[string]any{
 		control.MethodHello:   control.Hello{Version: control.Version, Weft: "test"},
 		control.MethodForm:    control.Form{ID: p.id, Epoch: epoch, Plan: p.plan(), Rank: 1},
-		control.MethodConnect: control.Connect{ID: p.id, Epoch: epoch, Addresses: map[int][]string{0: {"there"}}},
+		control.MethodConnect: control.Connect{ID: p.id, Epoch: epoch, Addresses: control.Addresses{0: {"there"}}},
 		control.MethodBegin:   control.Begin{ID: p.id, Epoch: epoch},
 		control.MethodStatus:  control.StatusRequest{ID: p.id},
 		control.MethodPages:   control.Pages{ID: p.id, Pages: [][]byte{p.page(manifest.ContentStream, 0)}, Last: true},

@@ -44,7 +44,7 @@ type delivery interface {
 // crew is this host's end of the groups of a push: a member.Member.
 type crew interface {
 	Form(g member.Group) (control.Formed, error)
-	Connect(ctx context.Context, addresses map[int][]string) error
+	Connect(ctx context.Context, addresses control.Addresses) error
 	Begin(ctx context.Context) error
 	End(ctx context.Context) error
 	Stats() member.Stats

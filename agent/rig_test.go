@@ -253,7 +253,7 @@ func (p *play) begin(r *rig) *member.Group {
 func (p *play) form(r *rig, epoch int, plan control.Plan) *member.Group {
 	r.t.Helper()
 	must[control.Formed](r, control.MethodForm, control.Form{ID: p.id, Epoch: epoch, Plan: plan, Rank: 1})
-	must[control.Empty](r, control.MethodConnect, control.Connect{ID: p.id, Epoch: epoch, Addresses: map[int][]string{0: {"there"}}})
+	must[control.Empty](r, control.MethodConnect, control.Connect{ID: p.id, Epoch: epoch, Addresses: control.Addresses{0: {"there"}}})
 	must[control.Empty](r, control.MethodBegin, control.Begin{ID: p.id, Epoch: epoch})
 	return r.last().group
 }

@@ -138,8 +138,8 @@ func (p *pusher) formAll(ctx context.Context, g *group) ([]control.Formed, error
 
 // connectAll has all members connect with their peers, whose addresses we carry.
 func (p *pusher) connectAll(ctx context.Context, g *group, formed []control.Formed) error {
-	addresses := func(rank int) map[int][]string {
-		of := make(map[int][]string)
+	addresses := func(rank int) control.Addresses {
+		of := make(control.Addresses)
 		for peer := range formed[rank].Addresses {
 			if peer >= 0 && peer < len(formed) {
 				of[peer] = formed[peer].Addresses[rank]

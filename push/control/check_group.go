@@ -146,7 +146,7 @@ func (a *Formed) Validate() error {
 // Validate refuses addresses that are none.
 func (q *Connect) Validate() error { return first(checkGroup(q.ID, q.Epoch), checkPeers(q.Addresses)) }
 
-func checkPeers(addresses map[int][]string) error {
+func checkPeers(addresses Addresses) error {
 	for rank, list := range addresses {
 		if err := first(checkRange("rank of a peer", rank, 0, MaxMembers-1), checkRange("addresses", len(list), 0, maxAddresses)); err != nil {
 			return err

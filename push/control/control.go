@@ -5,6 +5,7 @@
 package control
 
 import (
+	"encoding/base64"
 	"time"
 
 	"github.com/weft-fabric/weft/push/manifest"
@@ -140,17 +141,35 @@ type Plan struct {
 	Have   [][]byte        `json:"have,omitempty"`
 }
 
+// Address is where one end of a connection is, as its device writes it: any bytes, which a string of JSON cannot hold.
+type Address string
+
+// Addresses are those that an end has for its peers, or they for it, by rank of the peer.
+type Addresses map[int][]Address
+
+// MarshalText writes it in base64.
+func (a Address) MarshalText() ([]byte, error) {
+	return base64.StdEncoding.AppendEncode(nil, []byte(a)), nil
+}
+
+// UnmarshalText reads it.
+func (a *Address) UnmarshalText(text []byte) error {
+	b, err := base64.StdEncoding.AppendDecode(nil, text)
+	*a = Address(b)
+	return err
+}
+
 // Formed is what the others need to know of this end.
 type Formed struct {
-	Description []byte           `json:"description"`
-	Addresses   map[int][]string `json:"addresses"` // by rank of the peer
+	Description []byte    `json:"description"`
+	Addresses   Addresses `json:"addresses"`
 }
 
 // Connect has an agent connect its end with its peers'.
 type Connect struct {
-	ID        manifest.ID      `json:"id"`
-	Epoch     int              `json:"epoch"`
-	Addresses map[int][]string `json:"addresses"`
+	ID        manifest.ID `json:"id"`
+	Epoch     int         `json:"epoch"`
+	Addresses Addresses   `json:"addresses"`
 }
 
 // Begin starts a group that is connected everywhere.

@@ -70,8 +70,8 @@ func TestWhatIsSaidArrives(t *testing.T) {
 	accepts(t, open())
 	accepts(t, Opened{Lease: int64(Lease)})
 	accepts(t, form())
-	accepts(t, Formed{Description: []byte{1}, Addresses: map[int][]string{1: {"tcp:1"}}})
-	accepts(t, Connect{ID: id, Addresses: map[int][]string{4095: {"tcp:1", "tcp:2"}}})
+	accepts(t, Formed{Description: []byte{1}, Addresses: Addresses{1: {"tcp:1"}}})
+	accepts(t, Connect{ID: id, Addresses: Addresses{4095: {"tcp:1", "\xff\x00\x80\xfe"}}})
 	accepts(t, Begin{ID: id})
 	accepts(t, End{ID: id, Epoch: 1})
 	accepts(t, StatusRequest{ID: id, Seen: 5, Wait: 5e8})
@@ -237,13 +237,13 @@ func TestBadOthers(t *testing.T) {
 		"long way":        func(q *Greeting) { q.Ways = []string{long(65)} },
 		"too many pushes": func(q *Greeting) { q.Pushes = make([]PushInUse, 1001) },
 	})
-	refuses(t, func() Connect { return Connect{ID: id, Addresses: map[int][]string{1: {"a"}}} }, map[string]func(*Connect){
+	refuses(t, func() Connect { return Connect{ID: id, Addresses: Addresses{1: {"a"}}} }, map[string]func(*Connect){
 		"no ID":              func(q *Connect) { q.ID = manifest.ID{} },
 		"rank":               func(q *Connect) { q.Addresses[-1] = nil },
 		"rank beyond":        func(q *Connect) { q.Addresses[MaxMembers] = nil },
-		"too many addresses": func(q *Connect) { q.Addresses[1] = make([]string, 65) },
+		"too many addresses": func(q *Connect) { q.Addresses[1] = make([]Address, 65) },
 		"empty address":      func(q *Connect) { q.Addresses[1][0] = "" },
-		"long address":       func(q *Connect) { q.Addresses[1][0] = long(1025) },
+		"long address":       func(q *Connect) { q.Addresses[1][0] = Address(long(1025)) },
 	})
 	refuses(t, func() Pages { return Pages{ID: id, Pages: [][]byte{{1}}} }, map[string]func(*Pages){
 		"no ID":        func(q *Pages) { q.ID = manifest.ID{} },
@@ -254,7 +254,7 @@ func TestBadOthers(t *testing.T) {
 	})
 	refuses(t, func() Formed { return Formed{} }, map[string]func(*Formed){
 		"description": func(q *Formed) { q.Description = make([]byte, 5<<20) },
-		"addresses":   func(q *Formed) { q.Addresses = map[int][]string{0: {""}} },
+		"addresses":   func(q *Formed) { q.Addresses = Addresses{0: {""}} },
 	})
 	refuses(t, func() StatusRequest { return StatusRequest{ID: id} }, map[string]func(*StatusRequest){
 		"no ID": func(q *StatusRequest) { q.ID = manifest.ID{} }, "wait": func(q *StatusRequest) { q.Wait = -1 },
@@ -373,13 +373,13 @@ func FuzzDecode(f *testing.F) {
 	add(MethodHello, Hello{1, "1"})
 	add(MethodOpen, open())
 	add(MethodForm, form())
-	add(MethodConnect, Connect{ID: id, Addresses: map[int][]string{1: {"a"}}})
+	add(MethodConnect, Connect{ID: id, Addresses: Addresses{1: {"a"}}})
 	add(MethodPages, Pages{ID: id, Pages: [][]byte{{1}}})
 	add(MethodStatus, StatusRequest{ID: id})
 	add(MethodFinish, Finish{ID: id, Closing: []byte{1}})
 	add("state", Answer[Status]{OK: &st})
 	add("set", Answer[Have]{OK: &Have{set(9, 4)}})
-	add("formed", Answer[Formed]{OK: &Formed{[]byte{1}, map[int][]string{1: {"a"}}}})
+	add("formed", Answer[Formed]{OK: &Formed{[]byte{1}, Addresses{1: {"a"}}}})
 	add("greeting", Answer[Greeting]{OK: &Greeting{Name: "a"}})
 	add("opened", Answer[Opened]{Error: &Trouble{Late, "late"}})
 	f.Fuzz(func(t *testing.T, name string, text []byte) {

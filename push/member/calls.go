@@ -12,7 +12,7 @@ import (
 )
 
 // connect connects with all peers.
-func (s *session) connect(ctx context.Context, addresses map[int][]string) error {
+func (s *session) connect(ctx context.Context, addresses control.Addresses) error {
 	if err := s.do(ctx, func() error { return s.beginConnect(addresses) }); err != nil {
 		return err
 	}
@@ -30,7 +30,7 @@ func (s *session) connect(ctx context.Context, addresses map[int][]string) error
 	}
 }
 
-func (s *session) beginConnect(addresses map[int][]string) error {
+func (s *session) beginConnect(addresses control.Addresses) error {
 	for _, peer := range s.group.Peers() {
 		theirs := make([]verbs.Address, len(addresses[peer]))
 		for i, address := range addresses[peer] {

@@ -41,7 +41,7 @@ func FuzzForm(f *testing.F) {
 		_, err := member.Form(Group{Plan: plan, Rank: rank, Streams: []manifest.Layout{l}, Blocks: &disk{}, Notify: func(Event) {}})
 		_ = MemoryNeeded(plan, l)
 		if err == nil {
-			_ = member.Connect(cancelled(), map[int][]string{0: {"x", "y"}, 1: {"", ""}})
+			_ = member.Connect(cancelled(), control.Addresses{0: {"x", "y"}, 1: {"", ""}})
 			check(t, member.End(context.Background()))
 		}
 	})

@@ -72,7 +72,7 @@ func (m *Member) present(what string) (*session, error) {
 
 // Connect connects with the peers, by what they have said when they formed their ends, and returns when it is done. An error that wraps an
 // rdmc error is that of a group that has failed; it is told as an event too.
-func (m *Member) Connect(ctx context.Context, addresses map[int][]string) error {
+func (m *Member) Connect(ctx context.Context, addresses control.Addresses) error {
 	s, err := m.present("connect")
 	if err != nil {
 		return err

@@ -289,7 +289,7 @@ func (m *team) form(plan control.Plan, epoch int, streams []manifest.Layout) {
 	}
 	errs := make(chan error)
 	for rank, e := range m.ends {
-		addresses := map[int][]string{}
+		addresses := control.Addresses{}
 		for peer := range formed[rank].Addresses {
 			addresses[peer] = formed[peer].Addresses[rank]
 		}

@@ -163,10 +163,10 @@ func (s *session) wait(ctx context.Context, done <-chan struct{}) error {
 
 // formed is what the others need to know of this end.
 func (s *session) formed() control.Formed {
-	f := control.Formed{Description: s.group.Description(), Addresses: map[int][]string{}}
+	f := control.Formed{Description: s.group.Description(), Addresses: control.Addresses{}}
 	for _, peer := range s.group.Peers() {
 		for _, address := range s.group.Addresses(peer) {
-			f.Addresses[peer] = append(f.Addresses[peer], string(address))
+			f.Addresses[peer] = append(f.Addresses[peer], control.Address(address))
 		}
 	}
 	return f

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft/push/control"
 	"github.com/weft-fabric/weft/push/manifest"
 	"github.com/weft-fabric/weft/rdmc/schedule"
 )
@@ -108,11 +109,11 @@ func mallocs(t *testing.T, blocks int) int64 {
 func TestEndTogether(t *testing.T) {
 	p := newPush(rand.New(rand.NewPCG(1, 2)), 1000, 50_000)
 	m := newTeam(t, p, 2, func(int) int { return 1 << 20 })
-	var formed [2]map[int][]string
+	var formed [2]control.Addresses
 	for rank, e := range m.ends {
 		f, err := e.member.Form(Group{Plan: m.plan(schedule.Chain), Rank: rank, Streams: p.streams, Blocks: e.disk, Notify: func(Event) {}})
 		check(t, err)
-		formed[rank] = map[int][]string{rank: f.Addresses[1-rank]}
+		formed[rank] = control.Addresses{rank: f.Addresses[1-rank]}
 	}
 	var all sync.WaitGroup
 	all.Go(func() {
