@@ -34,8 +34,22 @@ func predict(g Group, n Network, c Choice) time.Duration {
 	if hasRacks(g) {
 		return duration(racked(g, l, c, k))
 	}
+	if len(g.Racks) > 0 {
+		c.Algorithm = level(c.Algorithm, racks(g) == 1)
+	}
 	g.Racks = nil
 	return duration(flat(g, l, c, k) * l.caution(c, g.Members, k))
+}
+
+// level is what an algorithm does in a group that needs no hierarchy: all are in one rack, or each in its own.
+func level(a schedule.Algorithm, together bool) schedule.Algorithm {
+	switch {
+	case !a.Racks():
+		return a
+	case a == schedule.RackChain && !together:
+		return schedule.Chain
+	}
+	return schedule.Pipeline
 }
 
 // duration is a time that fits.

@@ -159,6 +159,18 @@ func TestOnlyAmong(t *testing.T) {
 	}
 }
 
+// Whoever asks for racks and has hosts in one of them only, or in as many as there are hosts, is served all the same.
+func TestRacksWithoutHierarchy(t *testing.T) {
+	for _, racks := range [][]int{{4, 4, 4}, {0, 1, 2}, {1, 1}, {1, 2}} {
+		g := Group{Members: len(racks), Size: 1 << 20, Racks: racks}
+		for _, a := range schedule.Algorithms() {
+			if took := Predict(g, fast, Choice{Algorithm: a, Block: 16 << 10, Stripes: 2, Credits: 3}); took <= 0 || took == math.MaxInt64 {
+				t.Errorf("%v of racks %v takes %v", a, racks, took)
+			}
+		}
+	}
+}
+
 func TestRefuses(t *testing.T) {
 	good := Group{Members: 3, Size: 100}
 	for _, c := range []struct {
