@@ -24,13 +24,13 @@ type fleet struct {
 	temp   string   // one of them
 	keys   string
 	source string // a tree, which comes to the root of each agent
-	agents []*agentProcess
+	agents []*fleetAgent
 
 	network *network.Network // nil: they are all on this host
 }
 
-// agentProcess is one agent. Its number is its host's in the network; there the pusher is 0.
-type agentProcess struct {
+// fleetAgent is one agent. Its number is its host's in the network; there the pusher is 0.
+type fleetAgent struct {
 	name, root, address string
 	number              int
 	cmd                 *exec.Cmd // nil: it does not run
@@ -41,7 +41,7 @@ type agentProcess struct {
 func newFleet(t *testing.T, n, size int) *fleet {
 	f := fleetOf(t, size)
 	for i := range n {
-		f.agents = append(f.agents, &agentProcess{name: fmt.Sprintf("127.0.0.%d", i+1)})
+		f.agents = append(f.agents, &fleetAgent{name: fmt.Sprintf("127.0.0.%d", i+1)})
 	}
 	return f.launch()
 }
@@ -51,7 +51,7 @@ func newRemoteFleet(t *testing.T, n, size int, rate string) *fleet {
 	f := fleetOf(t, size)
 	f.network = hostsWith(t, n+1, rate)
 	for i := range n {
-		f.agents = append(f.agents, &agentProcess{name: f.network.Address(i + 1), number: i + 1})
+		f.agents = append(f.agents, &fleetAgent{name: f.network.Address(i + 1), number: i + 1})
 	}
 	return f.launch()
 }
@@ -96,7 +96,7 @@ func (f *fleet) launch() *fleet {
 }
 
 // start starts an agent, at the address that it had before if it did run.
-func (f *fleet) start(a *agentProcess) {
+func (f *fleet) start(a *fleetAgent) {
 	cmd := f.command(a.number, "agent", "--root", a.root, "--keys", keyPath(f.keys, a.name), "--listen", a.address, "--json")
 	out, err := cmd.StdoutPipe()
 	if err == nil {
@@ -126,7 +126,7 @@ func (f *fleet) command(host int, args ...string) *exec.Cmd {
 }
 
 // kill has an agent end without a word.
-func (a *agentProcess) kill() {
+func (a *fleetAgent) kill() {
 	if a.cmd != nil {
 		a.cmd.Process.Kill()
 		a.cmd.Wait()
@@ -134,7 +134,7 @@ func (a *agentProcess) kill() {
 	}
 }
 
-func (a *agentProcess) signal(s syscall.Signal) { a.cmd.Process.Signal(s) }
+func (a *fleetAgent) signal(s syscall.Signal) { a.cmd.Process.Signal(s) }
 
 // end kills whoever is left. What agents have said is worth reading if something went wrong.
 func (f *fleet) end() {
@@ -156,7 +156,7 @@ func (f *fleet) hostlist() string {
 }
 
 // outcome is how it ended for an agent.
-func outcome(r *push.Report, a *agentProcess) (h push.HostReport) {
+func outcomeOf(r *push.Report, a *fleetAgent) (h push.HostReport) {
 	for _, h := range r.Hosts {
 		if h.Host == a.address {
 			return h

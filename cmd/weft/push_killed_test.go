@@ -42,7 +42,7 @@ var moments = []moment{
 }
 
 // await waits for a moment of a push, by what an agent has.
-func (f *fleet) await(u *underWay, m moment, a *agentProcess) {
+func (f *fleet) await(u *underWay, m moment, a *fleetAgent) {
 	f.t.Helper()
 	if !u.until(m.comes) {
 		f.t.Fatalf("%s did not come: %s", m.name, &u.story)
@@ -70,7 +70,7 @@ func atMoments(t *testing.T, do func(t *testing.T, m moment)) {
 }
 
 // give has an agent have the tree already, so that there is something to be examined.
-func (f *fleet) give(a *agentProcess) {
+func (f *fleet) give(a *fleetAgent) {
 	f.t.Helper()
 	if out, err := exec.Command("cp", "-r", f.source, a.root).CombinedOutput(); err != nil {
 		f.t.Fatalf("%v: %s", err, out)
@@ -119,7 +119,7 @@ func killed(t *testing.T, m moment, victims ...int) {
 	r := f.ended(u)
 	for i, a := range f.agents {
 		isKilled := slices.Contains(victims, i)
-		if h := outcome(r, a); (h.Outcome == push.OutcomeFailed) != isKilled && !(isKilled && slices.Contains([]string{"last block", "commit", "done"}, m.name)) {
+		if h := outcomeOf(r, a); (h.Outcome == push.OutcomeFailed) != isKilled && !(isKilled && slices.Contains([]string{"last block", "commit", "done"}, m.name)) {
 			t.Errorf("%s: killed %v, %s: %s", a.name, isKilled, h.Outcome, h.Text)
 		}
 	}

@@ -21,7 +21,7 @@ func (f *fleet) clean(r *push.Report) {
 	for _, a := range f.agents {
 		f.noWrongByte(a)
 		partials := partialsOf(f.t, a.root)
-		switch isDone := r != nil && outcome(r, a).Outcome == push.OutcomeVerified; {
+		switch isDone := r != nil && outcomeOf(r, a).Outcome == push.OutcomeVerified; {
 		case isDone && len(partials) > 0:
 			f.t.Errorf("%s is done, and keeps %q", a.name, partials)
 		case isDone:
@@ -33,7 +33,7 @@ func (f *fleet) clean(r *push.Report) {
 }
 
 // noWrongByte compares every file that has its name.
-func (f *fleet) noWrongByte(a *agentProcess) {
+func (f *fleet) noWrongByte(a *fleetAgent) {
 	f.t.Helper()
 	err := filepath.WalkDir(a.root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
@@ -77,7 +77,7 @@ func partialsOf(t *testing.T, root string) (partials []string) {
 }
 
 // held are the blocks that a partial has on disk, by its own map, or all if the push is done there.
-func (f *fleet) held(a *agentProcess) (blocks int) {
+func (f *fleet) held(a *fleetAgent) (blocks int) {
 	f.t.Helper()
 	partials := partialsOf(f.t, a.root)
 	if len(partials) == 0 {
@@ -99,11 +99,11 @@ func (f *fleet) held(a *agentProcess) (blocks int) {
 }
 
 // allHeld is what all agents have on disk; those that are done have everything.
-func (f *fleet) allHeld(r *push.Report) map[*agentProcess]int {
+func (f *fleet) allHeld(r *push.Report) map[*fleetAgent]int {
 	f.t.Helper()
-	all := make(map[*agentProcess]int)
+	all := make(map[*fleetAgent]int)
 	for _, a := range f.agents {
-		if all[a] = f.held(a); r != nil && outcome(r, a).Outcome == push.OutcomeVerified {
+		if all[a] = f.held(a); r != nil && outcomeOf(r, a).Outcome == push.OutcomeVerified {
 			all[a] = f.layout().Blocks()
 		}
 	}
@@ -142,7 +142,7 @@ func (f *fleet) rerun(before *push.Report) *push.Report {
 	for _, a := range f.agents {
 		lacking := l.Blocks() - held[a]
 		most := uint64(lacking*l.Wire()) + fleetBlock/2 // the manifest
-		if got := outcome(r, a).Received; got > most {
+		if got := outcomeOf(r, a).Received; got > most {
 			f.t.Errorf("%s lacked %d of %d blocks, and was sent %d bytes, more than %d", a.name, lacking, l.Blocks(), got, most)
 		}
 	}
@@ -151,7 +151,7 @@ func (f *fleet) rerun(before *push.Report) *push.Report {
 }
 
 // missed is how many blocks some agents lack.
-func missed(t *testing.T, f *fleet, some ...*agentProcess) {
+func missed(t *testing.T, f *fleet, some ...*fleetAgent) {
 	t.Helper()
 	for _, a := range some {
 		if n := f.held(a); n == 0 || n == f.layout().Blocks() {

@@ -104,9 +104,9 @@ func happened(kind push.EventKind, host string) func(push.Event) bool {
 }
 
 // says expects that an agent has failed for a reason.
-func says(t *testing.T, r *push.Report, a *agentProcess, text string) {
+func says(t *testing.T, r *push.Report, a *fleetAgent, text string) {
 	t.Helper()
-	if h := outcome(r, a); h.Outcome != push.OutcomeFailed || !strings.Contains(h.Text, text) {
+	if h := outcomeOf(r, a); h.Outcome != push.OutcomeFailed || !strings.Contains(h.Text, text) {
 		t.Errorf("of %s it says %s: %q, and not %q", a.name, h.Outcome, h.Text, text)
 	}
 }
