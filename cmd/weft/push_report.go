@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"time"
 
@@ -46,6 +47,9 @@ func (s *pushSettings) reportLines(r *push.Report) []string {
 		return s.dryLines(r)
 	}
 	lines := resultLines(r)
+	if s.local > 0 && r.Rate > 0 {
+		lines = append(lines, row("this host", "%s for %s and the pusher: together they received %s", counted(runtime.NumCPU(), "core"), counted(s.local, "agent"), bytesPerSecond(r.Rate*float64(s.local))))
+	}
 	if s.verbose {
 		lines = append(lines, hostLines(r)...)
 	}
