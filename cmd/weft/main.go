@@ -53,14 +53,15 @@ func newRoot(out, errs io.Writer) *cobra.Command {
 code runs on RDMA devices, on a software NIC that needs no hardware (within a
 process, in shared memory, over TCP) and in a deterministic simulator.
 
-Exit status: 0 done, 1 something failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM.
-A second Ctrl-C or SIGTERM ends at once.
+Exit status: 0 done, 1 something failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM;
+'weft push --help' has more. A second Ctrl-C or SIGTERM ends at once.
 
 With --json an error is one JSON object on the last line of standard error, with
 its text and its kind: {"error": "...", "kind": "usage"}. Kinds are usage,
 interrupted and failed; those of services are no_service, service_failed,
 unreachable, lost (nobody knows whether the call was delivered), timeout and
-taken, too.`,
+taken, too; those of pushes source, no_host, partial, integrity, authentication,
+preflight and late.`,
 		Version:       version,
 		SilenceUsage:  true,
 		SilenceErrors: true,
