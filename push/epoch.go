@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
@@ -19,6 +20,13 @@ type group struct {
 	plan  control.Plan
 	hosts []*host // the first is of rank 1
 	began time.Time
+	apart atomic.Pointer[complaint] // who could not connect, the first
+}
+
+// complaint is what a member says that could not connect with others.
+type complaint struct {
+	rank int
+	err  error
 }
 
 // purpose is what a group is made for: the manifest and then the content, or to finish the content.
@@ -149,9 +157,12 @@ func (p *pusher) connectAll(ctx context.Context, g *group, formed []control.Form
 	}
 	patience := max(p.ConnectTimeout, connectPatience)
 	ctx, stop := p.whileAllAreThere(ctx, g)
-	defer stop()
+	defer stop(nil)
 	return p.atAll(ctx, g, step{control.MethodConnect, len(g.hosts)}, func(ctx context.Context, h *host, rank int) error {
 		_, err := call[control.Connect, control.Empty](ctx, p.node, h, patience, control.MethodConnect, control.Connect{ID: p.id, Epoch: g.epoch, Addresses: addresses(rank)})
+		if err != nil && g.apart.CompareAndSwap(nil, &complaint{rank, err}) {
+			stop(fmt.Errorf("%w: %s: %w", errApart, h.name, err)) // the others would wait for it in vain
+		}
 		return err
 	}, func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, patience)
@@ -223,7 +234,7 @@ func (p *pusher) afterStep(g *group, method string, own error, errs []error) err
 }
 
 // whileAllAreThere is a context that ends also when a member of a group is lost, for whom nobody should wait.
-func (p *pusher) whileAllAreThere(ctx context.Context, g *group) (within context.Context, stop func()) {
+func (p *pusher) whileAllAreThere(ctx context.Context, g *group) (within context.Context, stop func(error)) {
 	within, cancel := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -234,7 +245,12 @@ func (p *pusher) whileAllAreThere(ctx context.Context, g *group) (within context
 			cancel(errApart)
 		}
 	})
-	return within, func() { cancel(nil); watching.Wait() }
+	return within, func(why error) {
+		cancel(why)
+		if why == nil {
+			watching.Wait()
+		}
+	}
 }
 
 // end ends a group everywhere: what has come is written then.

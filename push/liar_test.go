@@ -3,8 +3,10 @@ package push_test
 import (
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/push"
+	"github.com/weft-fabric/weft/push/control"
 )
 
 func TestLiarIsFoundOut(t *testing.T) {
@@ -16,6 +18,36 @@ func TestLiarIsFoundOut(t *testing.T) {
 		t.Errorf("failed are %s: %+v", got, r.Hosts)
 	}
 	c.check("there/file", data, c.agents[1:]...)
+}
+
+func TestHostThatRefusesAStep(t *testing.T) {
+	for method, class := range map[string]string{
+		control.MethodOpen: "other", control.MethodForm: "other", control.MethodConnect: "unreachable", control.MethodBegin: "other", control.MethodFinish: "other",
+	} {
+		t.Run(method, func(t *testing.T) {
+			c := newCluster(t, 3)
+			c.replace(c.agents[1], &puppet{refuses: method})
+			data := content(200_000)
+			r := c.run(c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), data)), push.ExitPartial)
+			if got := failures(r); got != "n2 "+class {
+				t.Errorf("failed are %s: %+v", got, r.Hosts)
+			}
+			c.check("there/file", data, c.agents[0], c.agents[2])
+		})
+	}
+}
+
+func TestStall(t *testing.T) {
+	c := newCluster(t, 1)
+	p := &puppet{hangs: make(chan struct{})}
+	c.replace(c.agents[0], p)
+	config := c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), content(200_000)))
+	config.StallTimeout = 2 * time.Second
+	t.Cleanup(func() { close(p.hangs) }) // before the cluster ends
+	r := c.run(config, push.ExitLate)
+	if got := failures(r); got != "n1 late" {
+		t.Errorf("failed are %s", got)
+	}
 }
 
 // One host sends at a quarter of the rate of the others, which in lock step would slow down all of them.

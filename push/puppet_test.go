@@ -3,6 +3,7 @@ package push_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"sync"
 	"testing"
 
@@ -17,9 +18,11 @@ import (
 
 // puppet is an agent that does what a test wants: it has no disk, passes on other blocks than it has received, or is slow.
 type puppet struct {
-	lies bool
-	rate uint64 // bytes a second that it sends; 0: what the plan says
-	wire *way.Place
+	lies    bool
+	rate    uint64        // bytes a second that it sends; 0: what the plan says
+	refuses string        // method that it answers with an error
+	hangs   chan struct{} // blocks are kept only when this is closed; nil: at once
+	wire    *way.Place
 
 	mu     sync.Mutex
 	open   control.Open
@@ -38,6 +41,9 @@ func (p *puppet) Check(l manifest.Layout, _ int, wire []byte) error {
 }
 
 func (p *puppet) Keep(l manifest.Layout, block int, wire []byte) error {
+	if l.Stream == manifest.ContentStream && p.hangs != nil {
+		<-p.hangs
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.Stream == manifest.ContentStream {
@@ -132,6 +138,8 @@ func (p *puppet) handle(ctx context.Context, m *ripc.Message) error {
 
 func (p *puppet) do(ctx context.Context, method string, text []byte) (any, error) {
 	switch method {
+	case p.refuses:
+		return nil, errors.New("the puppet does not want to")
 	case control.MethodHello:
 		return control.Greeting{Version: control.Version, Ways: []string{"tcp"}, Memory: control.MemoryBudget}, nil
 	case control.MethodOpen:

@@ -3,6 +3,7 @@ package push
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -58,6 +59,9 @@ func (p *pusher) testimonies(g *group) []testimony {
 			t.trouble = orUnknown(n.status.Error)
 		}
 		by = append(by, t)
+	}
+	if c := g.apart.Load(); c != nil && !slices.ContainsFunc(by, func(t testimony) bool { return t.failed != nil }) {
+		by[0].failed = &control.GroupFailed{Rank: c.rank, Cause: "could not connect: " + c.err.Error()} // nobody else knows more
 	}
 	return by
 }
