@@ -214,7 +214,7 @@ func (p *pusher) join() (err error) {
 func (p *pusher) memoryNeeded() int {
 	_, plan := p.groupPlan(alive(p.hosts))
 	whole := member.MemoryNeeded(plan, p.content)
-	plan.Finish = true
+	finishing(&plan)
 	return max(whole, member.MemoryNeeded(plan, p.content), member.MemoryNeeded(plan, p.manifest))
 }
 
