@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/weft-fabric/weft/push/control"
-	"github.com/weft-fabric/weft/push/hosts"
 	"github.com/weft-fabric/weft/ripc"
 	"github.com/weft-fabric/weft/ripc/find/static"
 )
@@ -15,22 +14,13 @@ func newHosts(c *Config) (all []*host, rootRack int) {
 	names := make([]string, len(c.Hosts))
 	for i, h := range c.Hosts {
 		names[i] = h.Name
-		all = append(all, &host{where: h, name: nameOf(h)})
+		all = append(all, &host{where: h, name: h.String()})
 	}
 	racks, rootRack := rackNumbers(names, c.Racks)
 	for i, rack := range racks {
 		all[i].rack = rack
 	}
 	return all, rootRack
-}
-
-// nameOf is how a host is named to people.
-func nameOf(h hosts.Host) string {
-	name := h.Name
-	if h.Port != 0 {
-		name = fmt.Sprintf("%s:%d", name, h.Port)
-	}
-	return name
 }
 
 // connect finds the ways to all hosts, opens this end, and has every agent say hello.

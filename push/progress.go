@@ -144,7 +144,7 @@ func (c *clock) delivered(g *Progress, views []view) {
 			g.Efficiency = min(1, g.Rate/plan.Rate)
 		}
 	}
-	g.Slowest = c.slowest(views, g.Rate)
+	g.Slowest = c.slowest(views)
 }
 
 // rateOf is how fast a host receives: what it has got lately counts as much as what was before.
@@ -163,7 +163,7 @@ func (c *clock) rateOf(h *host, done uint64, took float64) (rate float64, known 
 }
 
 // slowest are the hosts that are behind the others.
-func (c *clock) slowest(views []view, rate float64) (list []HostRate) {
+func (c *clock) slowest(views []view) (list []HostRate) {
 	for _, v := range views {
 		if v.alive && !v.complete {
 			r := HostRate{Host: v.name, Done: c.before[v.host], Rate: c.rates[v.host]}

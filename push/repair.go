@@ -82,6 +82,8 @@ func summaryOf(by []testimony, guilty map[int]*control.Trouble, struck int) stri
 		}
 	}
 	switch {
+	case len(names) == len(by)-1:
+		return "nobody is left"
 	case len(names) > 0:
 		return fmt.Sprintf("the others go on without %s", strings.Join(names, ", "))
 	case struck > 0:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
 	"github.com/weft-fabric/weft/push/straggler"
 )
 
@@ -19,7 +20,7 @@ func (p *pusher) report(whole error) *Report {
 		s := p.source.Summary()
 		r.Files, r.Bytes = s.Files, s.Content
 	}
-	if len(p.root) > 0 && p.root != [32]byte{} {
+	if p.root != (manifest.Hash{}) {
 		r.Root = hex.EncodeToString(p.root[:])
 	}
 	if p.Racks != nil {
@@ -29,9 +30,6 @@ func (p *pusher) report(whole error) *Report {
 		r.Error = whole.Error()
 	}
 	r.Exit = exitCode(whole, r.Hosts)
-	if p.DryRun && whole == nil {
-		r.Exit = exitCode(nil, r.Hosts)
-	}
 	p.reportRates(r)
 	return r
 }
