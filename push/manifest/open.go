@@ -1,6 +1,7 @@
 package manifest
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 
@@ -22,6 +23,10 @@ type opener struct {
 //
 // That no path comes twice, and that a hard link names an earlier file, is not checked: both need all names at hand.
 func Open(r io.ReaderAt, size int64) (*Index, Summary, error) {
+	r, err := smallInMemory(r, size)
+	if err != nil {
+		return nil, Summary{}, err
+	}
 	o := &opener{reader: reader{from: r, size: uint64(max(size, 0))}, hash: blake3.New()}
 	if err := o.all(); err != nil {
 		return nil, Summary{}, err
@@ -29,6 +34,21 @@ func Open(r io.ReaderAt, size int64) (*Index, Summary, error) {
 	o.summary.Size = o.size
 	o.hash.Sum(o.summary.Hash[:0])
 	return &Index{from: r, size: o.size, content: o.summary.Content, places: o.places}, o.summary, nil
+}
+
+// smallSize is that of a manifest which is kept in memory: for each block of the content somebody asks for the files that it belongs to.
+const smallSize = 256 << 10
+
+// smallInMemory reads a small manifest.
+func smallInMemory(r io.ReaderAt, size int64) (io.ReaderAt, error) {
+	if size <= 0 || size > smallSize {
+		return r, nil
+	}
+	all := make([]byte, size)
+	if n, err := r.ReadAt(all, 0); n < len(all) {
+		return nil, fmt.Errorf("read the manifest: %w", err)
+	}
+	return bytes.NewReader(all), nil
 }
 
 func (o *opener) all() error {
