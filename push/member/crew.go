@@ -44,18 +44,24 @@ type crew struct {
 	streams []manifest.Layout
 	pool    *pool // only its bytes
 	report  func()
+	few     int      // bytes that are not worth being kept before there are more
+	fewKept int      // blocks that may have been kept before the loop is told, which needs to know only for their memory
 	page    [][]byte // where a page is to come to: one at a time is filled
 
 	mu      sync.Mutex
 	wake    sync.Cond // there is work, or the end has come
 	idle    sync.Cond // there is none, and nobody works
 	urgent  fifo.Queue[job]
-	keeps   fifo.Queue[job] // these can wait
+	keeps   fifo.Queue[job] // these can wait, until they are due
+	waiting int             // bytes of these
+	due     bool            // Invariant: false if there are none
 	working int
 	keeping int // of these
 	keepers int // Invariant: keeping is at most this, so that somebody can check
 	results []result
 	spare   []result // what was taken last, to be filled next
+	quiet   int      // results at the end of which nobody was told yet: see finish
+	eager   bool     // the loop waits for memory: it wants to hear of each block that was kept
 	kept    []schedule.Set
 	count   []int // of kept
 	stopped bool
@@ -72,6 +78,16 @@ func (c *crew) start() {
 		go c.runWorker()
 	}
 }
+
+// newCrew makes a crew for blocks in a pool. What waits in memory without need is a small part of it.
+func newCrew(g *Group, p *pool, report func()) *crew {
+	return &crew{blocks: g.Blocks, streams: g.Streams, pool: p, report: report, few: min(fewBytes, len(p.slots)/32*p.wire), fewKept: min(fewKept, len(p.slots)/32)}
+}
+
+const (
+	fewBytes = 512 << 10
+	fewKept  = 16
+)
 
 // runWorker works until stop.
 func (c *crew) runWorker() {
@@ -91,27 +107,71 @@ func (c *crew) put(j job) {
 	c.wake.Signal()
 }
 
+// smallCheck is up to how many bytes a block is checked by whoever has it, if nobody else has anything to do: that takes some tens of
+// microseconds, and it takes as long to wake somebody and to be woken.
+const smallCheck = 256 << 10
+
+// checkHere checks a block at once, if that is best, and hands over that it is to be kept.
+func (c *crew) checkHere(j job) (r result, done bool) {
+	if int(j.length) > smallCheck || !c.rests() {
+		return r, false
+	}
+	r = result{j, c.do(j)}
+	if r.err == nil {
+		c.putKeep(j.keep())
+	}
+	return r, true
+}
+
+func (c *crew) rests() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.working == 0 && !c.hasWork()
+}
+
+func (c *crew) putKeep(j job) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.addKeep(j); c.hasWork() {
+		c.wake.Signal()
+	}
+}
+
+// addKeep adds a block that is to be kept. Several are kept at a time, if memory allows: to wake somebody for one costs more than to keep it.
+func (c *crew) addKeep(j job) {
+	c.keeps.Push(j)
+	c.waiting += int(j.length)
+	isLast := c.count[j.stream]+c.keeps.Len()+c.keeping >= c.kept[j.stream].Len()
+	c.due = c.due || c.eager || c.waiting >= c.few || isLast
+}
+
 // next waits for a job. What others wait for comes first.
 func (c *crew) next() (j job, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for {
-		switch {
-		case !c.urgent.Empty():
-			j = c.urgent.Pop()
-		case !c.keeps.Empty() && c.keeping < c.keepers:
-			j = c.keeps.Pop()
-			c.keeping++
-		case c.stopped:
+	for !c.hasWork() {
+		if c.stopped {
 			return job{}, false
-		default:
-			c.wake.Wait()
-			continue
 		}
-		c.working++
-		return j, true
+		c.wake.Wait()
 	}
+	if !c.urgent.Empty() {
+		j = c.urgent.Pop()
+	} else {
+		j = c.keeps.Pop()
+		c.keeping++
+		c.waiting -= int(j.length)
+		c.due = !c.keeps.Empty()
+	}
+	c.working++
+	if c.hasWork() { // who ends a job looks for the next one itself, so nobody else was told of this
+		c.wake.Signal()
+	}
+	return j, true
 }
+
+// hasWork reports whether there is a job that may be begun.
+func (c *crew) hasWork() bool { return !c.urgent.Empty() || c.due && c.keeping < c.keepers }
 
 // do calls the owner.
 func (c *crew) do(j job) error {
@@ -128,7 +188,7 @@ func (c *crew) do(j job) error {
 	}
 }
 
-// finish notes how a job ended, and reports whether somebody must be told.
+// finish notes how a job ended, and reports whether the loop must be told.
 func (c *crew) finish(r result) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -136,21 +196,33 @@ func (c *crew) finish(r result) bool {
 	switch {
 	case r.task == taskKeep:
 		c.keeping--
-		c.wake.Signal()
 		if r.err == nil {
 			c.noteKept(r.stream, int(r.number))
 		}
 	case r.task == taskCheck && r.err == nil:
-		keep := r.job
-		keep.task = taskKeep
-		c.keeps.Push(keep)
-		c.wake.Signal()
+		c.addKeep(r.keep())
 	}
 	if c.isIdle() {
 		c.idle.Broadcast()
 	}
+	return c.add(r)
+}
+
+// keep is the job that follows a check.
+func (j job) keep() job {
+	j.task = taskKeep
+	return j
+}
+
+// add adds a result, and reports whether the loop must be told: unless it knows that there are some, or need not know yet.
+func (c *crew) add(r result) bool {
+	wasQuiet := len(c.results) == c.quiet
 	c.results = append(c.results, r)
-	return len(c.results) == 1
+	if wasQuiet && r.task == taskKeep && r.err == nil && !c.eager && c.count[r.stream] < c.kept[r.stream].Len() && c.quiet < c.fewKept {
+		c.quiet++
+		return false
+	}
+	return wasQuiet
 }
 
 func (c *crew) noteKept(stream int32, block int) {
@@ -166,7 +238,23 @@ func (c *crew) take() []result {
 	defer c.mu.Unlock()
 	results := c.results
 	c.results, c.spare = c.spare[:0], results
+	c.quiet, c.eager = 0, false
 	return results
+}
+
+// beEager has all blocks kept that wait for more, and the loop told of the next one that is. It reports whether there were some of either kind
+// to which memory was left that could have been free.
+func (c *crew) beEager() bool {
+	c.mu.Lock()
+	lazy := c.quiet > 0 || !c.keeps.Empty() && !c.due
+	tell := c.quiet > 0 && len(c.results) == c.quiet
+	c.eager = true
+	c.hurry()
+	c.mu.Unlock()
+	if tell {
+		c.report()
+	}
+	return lazy
 }
 
 // have is what was kept of a stream.
@@ -190,6 +278,13 @@ func (c *crew) hasAll(stream int) bool {
 	return c.count[stream] == c.kept[stream].Len()
 }
 
+// hurry has all blocks kept that are to be.
+func (c *crew) hurry() {
+	if c.due = !c.keeps.Empty(); c.due {
+		c.wake.Signal()
+	}
+}
+
 func (c *crew) isIdle() bool { return c.working == 0 && c.urgent.Empty() && c.keeps.Empty() }
 
 // drain waits until all that has come is checked and kept, and drops what was to be sent. When the context ends, it waits only for what
@@ -198,6 +293,7 @@ func (c *crew) drain(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.dropSends()
+	c.hurry()
 	defer context.AfterFunc(ctx, c.drop)()
 	for !c.isIdle() {
 		c.idle.Wait()
@@ -214,6 +310,7 @@ func (c *crew) drop() {
 	defer c.mu.Unlock()
 	c.urgent.Drain()
 	c.keeps.Drain()
+	c.waiting, c.due = 0, false
 	c.idle.Broadcast()
 }
 

@@ -54,9 +54,19 @@ func TestPagesInOrder(t *testing.T) {
 	check(t, err)
 	for isHere := false; !isHere; {
 		check(t, s.do(m.ctx, func() error { isHere = s.store.prepare(key{0, 40}, true); return nil }))
+		check(t, s.do(m.ctx, func() error { s.take(); return nil }))
 	}
 	m.endAll()
 	if filled := m.ends[0].disk.filled[0]; len(filled) < 2 || !slices.Equal(filled, upTo(len(filled))) { // the last may not have begun
 		t.Errorf("pages were filled in the order %v", filled)
+	}
+}
+
+// rest waits until a crew has done all that there is.
+func rest(c *crew) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for !c.isIdle() {
+		c.idle.Wait()
 	}
 }

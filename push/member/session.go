@@ -74,7 +74,7 @@ func (s *session) furnish(m *Member, config *rdmc.Config) error {
 	if need := least(*config, s.Streams[0]); len(p.slots) < need {
 		return fmt.Errorf("%w: %d bytes hold %d blocks of %d, and it takes %d", ErrMemory, m.memory.Len(), len(p.slots), p.stride, need)
 	}
-	s.crew = &crew{blocks: s.Blocks, streams: s.Streams, pool: p, report: s.report}
+	s.crew = newCrew(&s.Group, p, s.report)
 	for _, l := range s.Streams {
 		have := schedule.NewSet(l.Blocks())
 		switch {

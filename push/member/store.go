@@ -48,6 +48,9 @@ func (s *store) Acquire(_ uint64, _ int) (verbs.Span, bool) {
 // starve notes that rdmc waits for memory; and since when, if that is because blocks must be kept first.
 func (s *store) starve() {
 	s.starved = true
+	if s.crew.beEager() {
+		return
+	}
 	if others := len(s.slots) - s.free - s.held - s.ahead; others > 0 && !s.isFull {
 		s.since, s.isFull = s.loop.Now(), true
 	}
@@ -58,7 +61,12 @@ func (s *store) Arrived(m rdmc.Message, block int, at verbs.Span) {
 	i := s.slotOf(at)
 	s.slots[i].busy = true
 	s.received += uint64(at.Length)
-	s.crew.put(job{task: taskCheck, slot: i, stream: int32(m.Number), number: int32(block), length: int32(at.Length)})
+	j := job{task: taskCheck, slot: i, stream: int32(m.Number), number: int32(block), length: int32(at.Length)}
+	if r, done := s.crew.checkHere(j); done {
+		s.takeChecked(r)
+	} else {
+		s.crew.put(j)
+	}
 }
 
 // Release implements rdmc.Store.

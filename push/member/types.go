@@ -25,11 +25,11 @@ type Config struct {
 	Log    *slog.Logger  // nil: nobody hears
 }
 
-// Blocks is what the owner does with blocks. It is called by goroutines of the member's, several at a time, never on its loop. A wire is a
-// header and a payload, see manifest.Layout; it is the member's again when the call returns.
+// Blocks is what the owner does with blocks. It is called by goroutines of the member's, several at a time, and but for Check never on its
+// loop. A wire is a header and a payload, see manifest.Layout; it is the member's again when the call returns.
 type Blocks interface {
 	// Check verifies a block that has arrived. If it is nil the block is passed on, and Keep is called. Otherwise the group ends, and
-	// whoever sent the block is named.
+	// whoever sent the block is named. It must not wait for anything: small blocks are checked on the loop.
 	Check(l manifest.Layout, block int, wire []byte) error
 	// Keep writes a block to disk. A stream that is sent again comes a second time: that must do no harm. An error ends the group.
 	Keep(l manifest.Layout, block int, wire []byte) error
