@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net"
 	"os"
+
+	"github.com/weft-fabric/weft/ripc"
 )
 
 // reasonOf is why a host could not be reached, without what differs from host to host, such as its address: hosts with the same reason are
@@ -22,6 +24,8 @@ func reasonOf(err error) string {
 		return system.Err.Error()
 	case errors.As(err, &operation) && operation.Timeout(), errors.Is(err, context.DeadlineExceeded):
 		return "it does not answer in time"
+	case errors.Is(err, ripc.ErrLost):
+		return "the connection with its agent broke"
 	}
 	return err.Error()
 }

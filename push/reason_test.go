@@ -28,6 +28,7 @@ func TestReasonsHaveNoAddresses(t *testing.T) {
 		{dial(&net.DNSError{Err: "server misbehaving", Name: "node1"}), "its name was not found: server misbehaving"},
 		{dial(os.ErrDeadlineExceeded), "it does not answer in time"},
 		{fmt.Errorf("call: %w", errors.Join(ripc.ErrUnreachable, context.DeadlineExceeded)), "it does not answer in time"},
+		{fmt.Errorf("open: call service agent/node1: %w: the peer is gone", ripc.ErrLost), "the connection with its agent broke"},
 	} {
 		if got := troubleOf(c.err); got.Class != control.Unreachable || got.Text != c.want {
 			t.Errorf("%v: %+v, want %q", c.err, got, c.want)
