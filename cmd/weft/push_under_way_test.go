@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os/exec"
 	"strings"
@@ -29,11 +30,16 @@ type underWay struct {
 	errs   lines
 }
 
+// pushLine is the command line of such a push.
+func (f *fleet) pushLine() []string {
+	return []string{"push", f.source, ".", "--keys", keyPath(f.keys, "pusher"), "-w", f.hostlist(), "--block", fmt.Sprint(fleetBlock), "--provider", "tcp"}
+}
+
 // push starts to push the tree to all agents.
 func (f *fleet) push(args ...string) *underWay {
 	f.t.Helper()
 	u := &underWay{t: f.t}
-	u.cmd = f.command(0, append([]string{"push", f.source, ".", "--json", "--keys", keyPath(f.keys, "pusher"), "-w", f.hostlist(), "--block", "64KiB", "--provider", "tcp"}, args...)...)
+	u.cmd = f.command(0, append(append(f.pushLine(), "--json"), args...)...)
 	u.cmd.Stderr = &u.errs
 	out, err := u.cmd.StdoutPipe()
 	if err != nil {
