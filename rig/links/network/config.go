@@ -38,10 +38,14 @@ func (c Config) Validate() error {
 	}
 	for _, rate := range []string{c.Rate, c.between()} {
 		if rate != Unlimited && !rates.MatchString(rate) {
-			return fmt.Errorf("rate %q: write for example 200mbit, 1gbit or none", rate)
+			return badRate(rate)
 		}
 	}
 	return nil
+}
+
+func badRate(rate string) error {
+	return fmt.Errorf("rate %q: write for example 200mbit, 1gbit or none", rate)
 }
 
 func (c Config) between() string {

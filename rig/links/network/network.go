@@ -103,7 +103,15 @@ func limit(lines []string, device, rate string) []string {
 	if rate == Unlimited {
 		return lines
 	}
-	return append(lines, fmt.Sprintf("qdisc add dev %s root tbf rate %s burst 128kb latency 50ms", device, rate))
+	return append(lines, fmt.Sprintf("qdisc replace dev %s root tbf rate %s burst 128kb latency 50ms", device, rate))
+}
+
+// Limit gives a host's link another rate, each way, from now on.
+func (n *Network) Limit(host int, rate string) error {
+	if !rates.MatchString(rate) {
+		return badRate(rate)
+	}
+	return errors.Join(n.hosts[host].batch("tc", limit(nil, "eth0", rate)), n.switches.batch("tc", limit(nil, fmt.Sprint("port", host), rate)))
 }
 
 // Hosts is how many there are.

@@ -66,6 +66,23 @@ func run(t *testing.T, n *Network, host int, command ...string) string {
 	return string(said)
 }
 
+func TestALinkGetsAnotherRate(t *testing.T) {
+	n := up(t, Config{Racks: []int{2}, Rate: "200mbit"})
+	if err := n.Limit(1, "100mbit"); err != nil {
+		t.Fatal(err)
+	}
+	if said := run(t, n, 1, "tc", "qdisc", "show", "dev", "eth0"); !strings.Contains(said, "100Mbit") {
+		t.Error(said)
+	}
+	said, err := n.switches.command(context.Background(), "tc", "qdisc", "show").Output()
+	if strings.Count(string(said), "100Mbit") != 1 || strings.Count(string(said), "200Mbit") != 1 || err != nil {
+		t.Errorf("%v, %s", err, said)
+	}
+	if err := n.Limit(1, "slow"); err == nil {
+		t.Error("what rate is that?")
+	}
+}
+
 func TestEveryLinkIsLimitedBothWays(t *testing.T) {
 	n := up(t, Config{Racks: []int{3}, Rate: "200mbit"})
 	for host := range n.Hosts() {
