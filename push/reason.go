@@ -9,6 +9,9 @@ import (
 	"github.com/weft-fabric/weft/ripc"
 )
 
+// tooLate is the reason of those who say nothing at all.
+const tooLate = "it does not answer in time"
+
 // reasonOf is why a host could not be reached, without what differs from host to host, such as its address: hosts with the same reason are
 // told together.
 func reasonOf(err error) string {
@@ -23,7 +26,7 @@ func reasonOf(err error) string {
 	case errors.As(err, &system):
 		return system.Err.Error()
 	case errors.As(err, &operation) && operation.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		return "it does not answer in time"
+		return tooLate
 	case errors.Is(err, ripc.ErrLost):
 		return "the connection with its agent broke"
 	}

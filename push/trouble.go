@@ -71,5 +71,9 @@ func isOneOf(err error, some ...error) bool {
 
 // silent is the trouble with a host that was there and does not answer any more.
 func silent(err error) *control.Trouble {
-	return &control.Trouble{Class: control.Unreachable, Text: "does not answer any more: " + reasonOf(err)}
+	text := "does not answer any more"
+	if reason := reasonOf(err); reason != tooLate {
+		text += ": " + reason
+	}
+	return &control.Trouble{Class: control.Unreachable, Text: text}
 }
