@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"flag"
 	"io"
 	"os"
 	"strings"
@@ -20,6 +21,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
 		main() // exits
 	}
+	_ = flag.Set("test.parallel", "4") // those that are parallel wait most of the time
 	leaktest.Main(m)
 }
 

@@ -104,7 +104,7 @@ func TestPushTwoRelaysKilled(t *testing.T) {
 
 // killed kills some agents at a moment of a push.
 func killed(t *testing.T, m moment, victims ...int) {
-	f := newFleet(t, 2+len(victims), 2<<20)
+	f := newFleet(t, 2+len(victims), 1<<20)
 	if m.name == "examine" {
 		f.give(f.agents[(victims[0]+1)%len(f.agents)])
 	}
@@ -141,7 +141,7 @@ func (f *fleet) ended(u *underWay) *push.Report {
 func TestPushPusherKilled(t *testing.T) {
 	t.Parallel()
 	atMoments(t, []string{half.name}, func(t *testing.T, m moment) { // agents wait for ten seconds
-		f := newFleet(t, 2, 2<<20)
+		f := newFleet(t, 2, 1<<20)
 		if m.name == "examine" {
 			f.give(f.agents[0])
 		}

@@ -109,6 +109,12 @@ func happened(kind push.EventKind, host string) func(push.Event) bool {
 	return func(e push.Event) bool { return e.Kind == kind && e.Host == host }
 }
 
+// passes is that so much time has passed, by the push's own clock.
+func passes(long time.Duration) func(push.Event) bool {
+	after := time.Now().Add(long)
+	return func(e push.Event) bool { return e.Time.After(after) }
+}
+
 // says expects that an agent has failed for a reason.
 func says(t *testing.T, r *push.Report, a *fleetAgent, text string) {
 	t.Helper()
