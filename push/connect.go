@@ -77,6 +77,7 @@ func (p *pusher) hello(ctx context.Context, h *host) (err error) {
 func (p *pusher) giveUpThose(ctx context.Context, all []*host, errs []error) {
 	for i, err := range errs {
 		if err != nil && ctx.Err() == nil {
+			p.Log.Info("a host is given up", "host", all[i].name, "error", err)
 			p.giveUp(all[i], troubleOf(err))
 		}
 	}

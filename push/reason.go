@@ -6,6 +6,7 @@ import (
 	"net"
 	"os"
 
+	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/ripc"
 )
 
@@ -31,4 +32,17 @@ func reasonOf(err error) string {
 		return "the connection with its agent broke"
 	}
 	return err.Error()
+}
+
+// refusalOf is what is wrong with the certificates of two ends, and what to do about it; it is the same for all hosts of which it is true.
+func refusalOf(err error) string {
+	switch {
+	case errors.Is(err, keys.ErrExpired):
+		return "the certificate of its agent is not valid now: make a new one with 'weft keys renew', and bring it there"
+	case isOneOf(err, keys.ErrUntrusted, keys.ErrNoIdentity):
+		return "the certificate of its agent is not from the authority of --keys: both have to be made by 'weft keys make' in one directory"
+	case errors.Is(err, ripc.ErrUnreachable): // it has ended the handshake
+		return "its agent does not accept the certificate of --keys, and has logged why: both have to be made by 'weft keys make' in one directory"
+	}
+	return "the certificate of its agent is for a host of another name: name the host so, or make one for this name with 'weft keys make DIR HOST --push'"
 }

@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/push/control"
 	"github.com/weft-fabric/weft/ripc"
 )
@@ -36,6 +37,17 @@ func TestReasonsHaveNoAddresses(t *testing.T) {
 		}
 		if got := silent(c.err); got.Text != strings.TrimSuffix("does not answer any more: "+c.want, ": it does not answer in time") {
 			t.Errorf("%+v", got)
+		}
+	}
+	for says, err := range map[string]error{
+		"weft keys renew":          keys.ErrExpired,
+		"authority of --keys":      keys.ErrUntrusted,
+		"does not accept":          ripc.ErrUnreachable,
+		"a host of another name: ": errors.New("not listed"),
+	} {
+		err = fmt.Errorf("hello: node1:7470: %w: %w", ripc.ErrForbidden, err)
+		if got := troubleOf(err); got.Class != control.Authorization || !strings.Contains(got.Text, says) || strings.Contains(got.Text, "node1") {
+			t.Errorf("%v: %+v, want %q", err, got, says)
 		}
 	}
 	if got := troubleOf(errors.New("odd")); got.Class != control.Other || got.Text != "odd" {

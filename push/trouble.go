@@ -25,8 +25,11 @@ func troubleOf(err error) *control.Trouble {
 		return told
 	}
 	t := &control.Trouble{Class: classOf(err), Text: err.Error()}
-	if t.Class == control.Unreachable {
+	switch t.Class {
+	case control.Unreachable:
 		t.Text = reasonOf(err)
+	case control.Authorization:
+		t.Text = refusalOf(err)
 	}
 	return t
 }
