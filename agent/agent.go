@@ -32,6 +32,7 @@ import (
 	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/push/control"
 	"github.com/weft-fabric/weft/push/manifest"
+	"github.com/weft-fabric/weft/push/member"
 	"github.com/weft-fabric/weft/push/target"
 	"github.com/weft-fabric/weft/push/way"
 	"github.com/weft-fabric/weft/ripc"
@@ -69,6 +70,9 @@ type Config struct {
 	Stopping func()                // called once when the agent begins to stop; may be nil
 	Log      *slog.Logger          // nil: nobody is told
 	Registry prometheus.Registerer // of metrics; nil: none
+
+	// Blocks replaces what is done with blocks, by a test whose host does not do as it should; nil: nothing does.
+	Blocks func(member.Blocks) member.Blocks
 }
 
 // agent is one that runs.
@@ -113,6 +117,9 @@ func newAgent(config Config, d disk) (*agent, error) {
 		config.Log = slog.New(slog.DiscardHandler)
 	}
 	config.Lease = cmp.Or(config.Lease, control.Lease)
+	if config.Blocks == nil {
+		config.Blocks = func(b member.Blocks) member.Blocks { return b }
+	}
 	config.PartialAge = cmp.Or(config.PartialAge, 24*time.Hour)
 	a := &agent{config: config, disk: d, log: config.Log, long: make(chan struct{}, 1),
 		blocks: newBudget("blocks", control.MemoryBudget), pages: newBudget("hashes", maxPages), sessions: map[manifest.ID]*session{}}

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/agent"
 	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/member"
 	pushway "github.com/weft-fabric/weft/push/way"
 	"github.com/weft-fabric/weft/ripc/metrics"
 	"github.com/weft-fabric/weft/verbs"
@@ -26,6 +27,9 @@ import (
 
 // goMemory is what the Go heap may take: with the memory for blocks, which is outside of it, and what messages take, that is below 256 MiB.
 const goMemory = 80 << 20
+
+// blocksOfAgent is set by tests: see agent.Config.
+var blocksOfAgent func(member.Blocks) member.Blocks
 
 // agentFarewell is how long the last answers of an agent may take to go out.
 const agentFarewell = 2 * time.Second
@@ -74,7 +78,7 @@ func (o *agentOptions) serve(ctx context.Context, out io.Writer, log *slog.Logge
 	if err != nil {
 		return errors.Join(err, at.Close())
 	}
-	err = agent.Run(ctx, agent.Config{Place: at, Keys: ring, Root: o.root, Name: o.name, Version: version, PlainAllowed: !o.noPlain, Grace: o.grace,
+	err = agent.Run(ctx, agent.Config{Blocks: blocksOfAgent, Place: at, Keys: ring, Root: o.root, Name: o.name, Version: version, PlainAllowed: !o.noPlain, Grace: o.grace,
 		PartialAge: o.sweep, Ready: func() { o.ready(out, at.Address(), log) }, Stopping: func() { notify(log, "STOPPING=1") }, Log: log, Registry: registry})
 	ending, cancel := context.WithTimeout(context.Background(), agentFarewell)
 	defer cancel()

@@ -19,6 +19,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asCommand) != "" {
+		misbehave()
 		main() // exits
 	}
 	_ = flag.Set("test.parallel", "4") // those that are parallel wait most of the time

@@ -80,7 +80,7 @@ func TestPushWithExpiredKeys(t *testing.T) {
 	b.agents[0].keys = shortLived(t, b.keys, "127.0.0.1", ends)
 	b.agents[0].start()
 	time.Sleep(time.Until(ends.Add(time.Second)))
-	b.refusedPush(keyPath(b.keys, "pusher"), b.agents[0].address + ": the certificate of its agent is not valid now", "weft keys renew")
+	b.refusedPush(keyPath(b.keys, "pusher"), b.agents[0].address+": the certificate of its agent is not valid now", "weft keys renew")
 	b.agents[0].end(b.agents[0].cmd)
 	b.agents[0].keys = keyPath(b.keys, "127.0.0.1")
 	b.agents[0].start()

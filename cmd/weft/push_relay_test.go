@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"testing"
+
+	"github.com/weft-fabric/weft/push"
+	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
+	"github.com/weft-fabric/weft/push/member"
+)
+
+// asLiar in the environment has an agent pass on other bytes than it got: of a block of the content ("content") or of the manifest, in the
+// payload or in the page before it ("page").
+const asLiar = "WEFT_TEST_LIAR"
+
+// misbehave makes this process as a test wants it.
+func misbehave() {
+	if what := os.Getenv(asLiar); what != "" {
+		blocksOfAgent = func(b member.Blocks) member.Blocks { return liar{b, what} }
+	}
+}
+
+// liar changes a byte of what it passes on, once it has been checked.
+type liar struct {
+	member.Blocks
+	what string
+}
+
+// firstLie is from which block on it lies.
+const firstLie = 5
+
+func (l liar) Check(layout manifest.Layout, block int, wire []byte) error {
+	err := l.Blocks.Check(layout, block, wire)
+	switch {
+	case l.what == "manifest" && layout.Stream == manifest.ManifestStream, l.what == "content" && layout.Stream == manifest.ContentStream && block >= firstLie:
+		wire[len(wire)-1] ^= 1
+	case l.what == "page" && layout.Stream == manifest.ContentStream && block >= firstLie:
+		wire[layout.Header()/2] ^= 1
+	}
+	return err
+}
+
+// A relay that passes on something else is named by those who got it; they go on without it, and have no wrong byte.
+func TestPushThroughALiar(t *testing.T) {
+	for _, what := range []string{"content", "page", "manifest"} {
+		for at := range long(1, 3) {
+			t.Run(fmt.Sprint(what, at), func(t *testing.T) {
+				b := bareBed(t, 3)
+				lies := b.agents[at]
+				lies.env = []string{asLiar + "=" + what}
+				for _, a := range b.agents {
+					a.start()
+				}
+				source := noise(t, "file", 3<<20)
+				o := b.push(push.ExitPartial, source, ".", "--block", "64KiB", "--algorithm", "pipeline")
+				o.failedAs(lies, control.Integrity, "has rejected a block of it")
+				b.check(o, source)
+				if exists(lies.root + "/file") {
+					t.Error("the liar has a file")
+				}
+				for _, a := range b.agents {
+					if a != lies {
+						b.whole(source, a)
+					}
+				}
+				lies.end(lies.cmd)
+				lies.env = nil
+				lies.start()
+				b.push(push.ExitOK, source, ".", "--block", "64KiB")
+				b.whole(source, b.agents...)
+			})
+		}
+	}
+}
