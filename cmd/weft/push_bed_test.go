@@ -407,3 +407,33 @@ func long(short, full int) int {
 	}
 	return short
 }
+
+// clear removes what pushes have brought.
+func (a *agentProcess) clear() {
+	a.t.Helper()
+	tops, err := os.ReadDir(a.root)
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	for _, top := range tops {
+		if top.Name() != ".weft" {
+			if err := os.RemoveAll(filepath.Join(a.root, top.Name())); err != nil {
+				a.t.Fatal(err)
+			}
+		}
+	}
+}
+
+// pushID is that of the agent's only partial.
+func (a *agentProcess) pushID() string {
+	a.t.Helper()
+	text, err := os.ReadFile(filepath.Join(a.partials()[0], "info"))
+	if err != nil {
+		a.t.Fatal(err)
+	}
+	var info struct{ ID string }
+	if err := json.Unmarshal(text, &info); err != nil {
+		a.t.Fatal(err)
+	}
+	return info.ID
+}

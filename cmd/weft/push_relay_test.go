@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/weft-fabric/weft/push"
@@ -33,19 +34,30 @@ const firstLie = 5
 
 func (l liar) Check(layout manifest.Layout, block int, wire []byte) error {
 	err := l.Blocks.Check(layout, block, wire)
+	l.flip(layout, block, wire)
+	return err
+}
+
+// Keep writes what had come: nobody finds it out by its own disk.
+func (l liar) Keep(layout manifest.Layout, block int, wire []byte) error {
+	own := slices.Clone(wire)
+	l.flip(layout, block, own)
+	return l.Blocks.Keep(layout, block, own)
+}
+
+func (l liar) flip(layout manifest.Layout, block int, wire []byte) {
 	switch {
 	case l.what == "manifest" && layout.Stream == manifest.ManifestStream, l.what == "content" && layout.Stream == manifest.ContentStream && block >= firstLie:
 		wire[len(wire)-1] ^= 1
 	case l.what == "page" && layout.Stream == manifest.ContentStream && block >= firstLie:
 		wire[layout.Header()/2] ^= 1
 	}
-	return err
 }
 
 // A relay that passes on something else is named by those who got it; they go on without it, and have no wrong byte.
 func TestPushThroughALiar(t *testing.T) {
-	for _, what := range []string{"content", "page", "manifest"} {
-		for at := range long(1, 3) {
+	for what, relays := range map[string]int{"content": 3, "page": 3, "manifest": 1} { // which is one block, that the first passes on
+		for at := range min(relays, long(1, 3)) {
 			t.Run(fmt.Sprint(what, at), func(t *testing.T) {
 				b := bareBed(t, 3)
 				lies := b.agents[at]
