@@ -134,6 +134,9 @@ func (c *Config) validate() error {
 			return fmt.Errorf("%w: %s", ErrUsage, v.text)
 		}
 	}
+	if err := control.CheckDest(c.Dest); err != nil {
+		return fmt.Errorf("%w: %s", ErrUsage, strings.TrimPrefix(err.Error(), control.ErrMalformed.Error()+": "))
+	}
 	return c.checkAlgorithm()
 }
 

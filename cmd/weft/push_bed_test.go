@@ -176,10 +176,10 @@ func (o outcome) of(a *agentProcess) push.HostReport {
 	return push.HostReport{}
 }
 
-// start starts a push that takes a while: each host sends 2 MB a second.
+// start starts a push that takes a while: each host sends 4 MB a second.
 func (b *bed) start(args ...string) *running {
 	b.t.Helper()
-	r := &running{bed: b, cmd: command(b.t, b.line(append([]string{"--bwlimit", "2MB", "--provider", "tcp", "--block", "64KiB"}, args...)...)...)}
+	r := &running{bed: b, cmd: command(b.t, b.line(append([]string{"--bwlimit", "4MB", "--provider", "tcp", "--block", "64KiB"}, args...)...)...)}
 	r.cmd.Stdout, r.cmd.Stderr = &r.out, &r.errs
 	if err := r.cmd.Start(); err != nil {
 		b.t.Fatal(err)

@@ -20,11 +20,11 @@ const (
 // Validate refuses what no push can be. Signatures and certificates are another question, and so is whether the destination is allowed.
 func (q *Open) Validate() error {
 	notices(&q.Owner)
-	return first(checkID(q.ID), checkDest(q.Dest), q.checkManifest(), q.checkKey())
+	return first(checkID(q.ID), CheckDest(q.Dest), q.checkManifest(), q.checkKey())
 }
 
-// checkDest refuses destinations that cannot be meant. A pusher must not send one that is not UTF-8: JSON would change it.
-func checkDest(dest string) error {
+// CheckDest refuses destinations that cannot be meant. A pusher must not send one that is not UTF-8: JSON would change it.
+func CheckDest(dest string) error {
 	if dest == "" || len(dest) > manifest.MaxPath || strings.Contains(dest, "\x00") || !utf8.ValidString(dest) {
 		return malformed("the destination %.80q must have 1 to %d bytes of UTF-8, without NUL", dest, manifest.MaxPath)
 	}
