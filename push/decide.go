@@ -15,9 +15,7 @@ func (p *pusher) choose(ctx context.Context) (err error) {
 		return err
 	}
 	all := alive(p.hosts)
-	if p.way = p.Way; p.way == Auto {
-		p.way = chooseWay(p.place.Ways(), all, p.Rate > 0)
-	}
+	p.chooseWay(all)
 	p.links = p.findLinks(ctx, all)
 	t := p.taskFor(all)
 	if p.choice, err = t.choose(); err != nil {

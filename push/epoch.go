@@ -59,7 +59,7 @@ func (p *pusher) form(ctx context.Context, among []*host, to purpose) (*group, e
 		g := p.newGroup(live, to)
 		err := p.begin(ctx, g)
 		if err == nil {
-			g.began = time.Now()
+			g.began, p.isProven = time.Now(), true
 			return g, nil
 		}
 		if err = p.unmake(ctx, g, err); err != nil {
@@ -76,7 +76,10 @@ func (p *pusher) unmake(ctx context.Context, g *group, why error) error {
 		return p.recover(ctx, g)
 	}
 	p.end(ctx, g)
-	if !errors.Is(why, errAgain) || ctx.Err() != nil {
+	switch {
+	case errors.Is(why, errWay) && ctx.Err() == nil:
+		return p.fallBack(why)
+	case !errors.Is(why, errAgain) || ctx.Err() != nil:
 		return orCause(ctx, why)
 	}
 	return nil
@@ -145,7 +148,8 @@ func (p *pusher) formAll(ctx context.Context, g *group) ([]control.Formed, error
 	}
 	own, err := p.member.Form(member.Group{Plan: g.plan, Epoch: g.epoch, Streams: streams, Blocks: p.object, Notify: p.board.heard})
 	if err != nil {
-		return nil, fmt.Errorf("form a group: %w", err)
+		err = fmt.Errorf("form a group: %w", err)
+		return nil, orFirst(p.doubts(err, nil), err)
 	}
 	formed[0] = own
 	return formed, p.atAll(ctx, g, step{control.MethodForm, g.fan()}, func(ctx context.Context, h *host, rank int) (err error) {
@@ -224,6 +228,9 @@ func (p *pusher) atAll(ctx context.Context, g *group, s step, there func(context
 // afterStep gives up who is to blame for a step that went wrong. Where members wait for each other, that one has failed says nothing of itself:
 // who is to blame is found out later.
 func (p *pusher) afterStep(g *group, method string, own error, errs []error) error {
+	if err := p.doubts(own, errs); err != nil {
+		return err
+	}
 	wrong := own
 	for i, err := range errs {
 		if err == nil {

@@ -50,9 +50,10 @@ type Plan struct {
 	Stripes    int           `json:"stripes"`
 	Credits    int           `json:"credits"`
 	Way        string        `json:"way"`
-	Encrypted  string        `json:"encrypted"` // what is and what is not, in a sentence
-	Rate       float64       `json:"rate"`      // bytes a second of one copy, as measured or said; 0: not known
-	Bound      time.Duration `json:"bound_ns"`  // no schedule is faster; 0: the rate is not known
+	NotRDMA    string        `json:"not_rdma,omitempty"` // why the way is not ibv, if somebody has that
+	Encrypted  string        `json:"encrypted"`          // what is and what is not, in a sentence
+	Rate       float64       `json:"rate"`               // bytes a second of one copy, as measured or said; 0: not known
+	Bound      time.Duration `json:"bound_ns"`           // no schedule is faster; 0: the rate is not known
 	Predicted  time.Duration `json:"predicted_ns"`
 	Steps      int           `json:"steps"`
 	Racks      int           `json:"racks,omitempty"`

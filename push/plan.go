@@ -1,7 +1,6 @@
 package push
 
 import (
-	"net"
 	"os"
 	"slices"
 	"strings"
@@ -12,49 +11,6 @@ import (
 	"github.com/weft-fabric/weft/rdmc/schedule"
 	"github.com/weft-fabric/weft/rdmc/tune"
 )
-
-// The ways of data.
-const (
-	wayIBV = "ibv"
-	wayShm = "shm"
-	wayTCP = "tcp"
-)
-
-// chooseWay is the best way that this end and all hosts have. Hardware cannot be slowed down.
-func chooseWay(own []string, all []*host, slowed bool) string {
-	for _, way := range []string{wayIBV, wayShm} {
-		if way == wayIBV && slowed {
-			continue
-		}
-		if slices.Contains(own, way) && len(those(all, func(h *host) bool { return !slices.Contains(h.greeting.Ways, way) })) == 0 {
-			return way
-		}
-	}
-	return wayTCP
-}
-
-// encryptionOf says what is encrypted, for people.
-func encryptionOf(way string, plain bool) string {
-	switch {
-	case way == wayIBV:
-		return "data goes over RDMA and is not encrypted; control is"
-	case way == wayShm && plain:
-		return "data is not encrypted, neither in shared memory nor over TCP (--plain); control is"
-	case way == wayShm:
-		return "data over TCP and control are encrypted; data between processes of one host goes through shared memory and is not"
-	case plain:
-		return "data is not encrypted (--plain); control is"
-	}
-	return "data and control are encrypted"
-}
-
-// isLocal reports whether all agents are on this host.
-func isLocal(all []*host) bool {
-	return len(those(all, func(h *host) bool {
-		name, _, err := net.SplitHostPort(h.address)
-		return err != nil || name != "localhost" && !net.ParseIP(name).IsLoopback()
-	})) == 0
-}
 
 // byRack orders hosts by their racks, those of the root's first, and says the rack of each member, the root included; nil: they are not known.
 func byRack(all []*host, rootRack int, known bool) (ordered []*host, racks []int) {
@@ -173,7 +129,7 @@ func (p *pusher) makePlan(all []*host, t *task) *Plan {
 		Hosts: len(all), Files: s.Files, Bytes: s.Content, Block: l.Block, Algorithm: p.choice.Algorithm.String(), Stripes: p.choice.Stripes,
 		Credits: p.choice.Credits, Way: p.way, Encrypted: encryptionOf(p.way, p.Plain), Rate: t.links.rate / 8,
 		Bound: bound(t.members, l.Blocks(), l.Wire(), t.links.rate/8), Steps: stepsOf(p.choice, t.members, t.racks, l.Blocks()),
-		CrossBytes: crossBytes(p.choice, t.racks, l),
+		CrossBytes: crossBytes(p.choice, t.racks, l), NotRDMA: p.notRDMA,
 	}
 	if t.links.rate > 0 {
 		plan.Predicted = p.choice.Predicted

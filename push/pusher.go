@@ -40,7 +40,11 @@ type pusher struct {
 	device *verbs.Device
 	member *member.Member
 
-	way      string
+	way       string
+	otherWays []string // that all have too, the best first
+	notRDMA   string   // why the way is not RDMA, if it might have been
+	isProven  bool     // a group has begun: the way leads to all
+
 	choice   tune.Choice
 	manifest manifest.Layout
 	content  manifest.Layout
@@ -199,15 +203,6 @@ func (p *pusher) emit(e Event) {
 	defer p.saying.Unlock()
 	e.Time = time.Now()
 	p.Events(e)
-}
-
-// join opens this end of the groups.
-func (p *pusher) join() (err error) {
-	if p.device, err = p.place.Device(p.id, p.way, p.Plain, p.Rate); err != nil {
-		return fmt.Errorf("open a way for data: %w", err)
-	}
-	p.member, err = member.Open(member.Config{Device: p.device, Memory: p.memoryNeeded(), Log: p.Log})
-	return err
 }
 
 // memoryNeeded is what blocks take here, in a group that sends everything and in one that repairs.

@@ -19,6 +19,7 @@ type agentOptions struct {
 	keys      []string
 	noPlain   bool
 	noShm     bool
+	device    string
 	grace     time.Duration
 	sweep     time.Duration
 	metrics   string
@@ -69,6 +70,7 @@ func (o *agentOptions) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.keys, "keys", nil, "PEM `FILES` that say who this host is, from 'weft keys'; they are read again when they change")
 	f.BoolVar(&o.noPlain, "no-plain", false, "take no data that is not encrypted, whatever the pusher wants")
 	f.BoolVar(&o.noShm, "no-shm", false, "no shared memory with other processes of this host")
+	f.StringVar(&o.device, "device", "", "RDMA device `NAME`: mlx5_0, or mlx5_0:1 with its port; or by WEFT_DEVICE (the best)")
 	f.DurationVar(&o.grace, "grace", 0, "`TIME` that pushes under way have to end when the agent is stopped")
 	f.DurationVar(&o.sweep, "sweep", 24*time.Hour, "`TIME` after which a partial that nobody came back for is removed")
 	f.StringVar(&o.metrics, "metrics", "", "tell Prometheus at http://`ADDRESS`/metrics what happens")
@@ -98,6 +100,11 @@ func (o *agentOptions) check() error {
 		return fmt.Errorf("--grace %v: from 0s to %v", o.grace, maxGrace)
 	case o.sweep < minSweep || o.sweep > maxSweep:
 		return fmt.Errorf("--sweep %v: from %v to %v", o.sweep, minSweep, maxSweep)
+	}
+	if o.device != "" {
+		if p := newProvider("ibv", o.device); p.missing() != nil {
+			return fmt.Errorf("--device: %w", p.noRDMA)
+		}
 	}
 	return (&place{listen: o.listen}).checkListen()
 }

@@ -24,6 +24,7 @@ type agentFile struct {
 	Keys      []string `toml:"keys"`
 	NoPlain   *bool    `toml:"no-plain"`
 	NoShm     *bool    `toml:"no-shm"`
+	Device    *string  `toml:"device"`
 	Grace     *lasting `toml:"grace"`
 	Sweep     *lasting `toml:"sweep"`
 	Metrics   *string  `toml:"metrics"`
@@ -96,6 +97,7 @@ func (o *agentOptions) fill(f *pflag.FlagSet, file *agentFile) {
 	setFrom(f, "advertise", &o.advertise, file.Advertise)
 	setFrom(f, "no-plain", &o.noPlain, file.NoPlain)
 	setFrom(f, "no-shm", &o.noShm, file.NoShm)
+	setFrom(f, "device", &o.device, file.Device)
 	setFrom(f, "grace", &o.grace, (*time.Duration)(file.Grace))
 	setFrom(f, "sweep", &o.sweep, (*time.Duration)(file.Sweep))
 	setFrom(f, "metrics", &o.metrics, file.Metrics)

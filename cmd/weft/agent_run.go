@@ -22,7 +22,6 @@ import (
 	"github.com/weft-fabric/weft/push/member"
 	pushway "github.com/weft-fabric/weft/push/way"
 	"github.com/weft-fabric/weft/ripc/metrics"
-	"github.com/weft-fabric/weft/verbs"
 )
 
 // goMemory is what the Go heap may take: with the memory for blocks, which is outside of it, and what messages take, that is below 256 MiB.
@@ -68,7 +67,7 @@ func (o *agentOptions) serve(ctx context.Context, out io.Writer, log *slog.Logge
 	if err != nil {
 		return err
 	}
-	at, err := pushway.Open(pushway.Config{Listen: o.listen, Advertise: o.advertise, Keys: ring, Hardware: usableHardware(), NoShared: o.noShm, Log: log})
+	at, err := pushway.Open(pushway.Config{Listen: o.listen, Advertise: o.advertise, Keys: ring, Hardware: usableHardware(o.device), NoShared: o.noShm, Log: log})
 	if err != nil {
 		return (&place{listen: o.listen}).explainListen(err)
 	}
@@ -101,14 +100,6 @@ func (o *agentOptions) ready(out io.Writer, address string, log *slog.Logger) {
 		_ = json.NewEncoder(out).Encode(agentEvent{"ready", address}) // who does not listen is served all the same
 	}
 	notify(log, "READY=1")
-}
-
-// usableHardware opens RDMA devices; nil: this host has none that can be used.
-func usableHardware() func(string) (*verbs.Device, error) {
-	if rdma, err := laneNamed("ibv"); err != nil || rdma.usable("") != nil {
-		return nil
-	}
-	return hardware
 }
 
 // keyring is who this host is.

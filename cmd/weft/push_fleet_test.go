@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -33,6 +34,7 @@ type fleet struct {
 type fleetAgent struct {
 	name, root, address string
 	number              int
+	through             []string  // words before its command line, if it is to run in special ways
 	cmd                 *exec.Cmd // nil: it does not run
 	log                 lines
 }
@@ -98,6 +100,10 @@ func (f *fleet) launch() *fleet {
 // start starts an agent, at the address that it had before if it did run.
 func (f *fleet) start(a *fleetAgent) {
 	cmd := f.command(a.number, "agent", "--root", a.root, "--keys", keyPath(f.keys, a.name), "--listen", a.address, "--json")
+	if len(a.through) > 0 {
+		cmd = exec.Command(a.through[0], slices.Concat(a.through[1:], cmd.Args)...)
+		cmd.Env = f.env
+	}
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		cmd.Stderr = &a.log

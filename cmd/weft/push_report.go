@@ -185,6 +185,9 @@ func planLines(p *push.Plan) []string {
 	if p.Algorithm != "" {
 		lines = append(lines, row("", "%s over %s, %s of %v in %s, %s", p.Algorithm, p.Way, "blocks", units.Size(p.Block), counted(p.Stripes, "stripe"), counted(p.Steps, "step")))
 	}
+	if p.NotRDMA != "" {
+		lines = append(lines, wrapped("not RDMA", p.NotRDMA)...)
+	}
 	if p.Bound > 0 {
 		lines = append(lines, row("", "at best %s at %s, expected %s", took(p.Bound), bytesPerSecond(p.Rate), took(p.Predicted)))
 	}

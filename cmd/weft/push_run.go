@@ -15,7 +15,6 @@ import (
 	"github.com/weft-fabric/weft/push/control"
 	pushway "github.com/weft-fabric/weft/push/way"
 	"github.com/weft-fabric/weft/ripc/find"
-	"github.com/weft-fabric/weft/verbs"
 )
 
 // pushError is of a push in which something failed. Its status says what.
@@ -87,18 +86,10 @@ func (s *pushSettings) open(show *pushShow) error {
 		c.CacheDir = filepath.Join(dir, "weft", "hashes")
 	}
 	c.OpenPlace = func(agents find.Resolver) (*pushway.Place, error) {
-		return pushway.Open(pushway.Config{Keys: ring, Resolver: agents, Hardware: s.hardware(), Log: c.Log})
+		return pushway.Open(pushway.Config{Keys: ring, Resolver: agents, Hardware: usableHardware(s.device), Log: c.Log})
 	}
 	debug.SetMemoryLimit(goMemory)
 	return nil
-}
-
-// hardware opens the RDMA device that was asked for; nil: this host has none that can be used.
-func (s *pushSettings) hardware() func(string) (*verbs.Device, error) {
-	if s.device == "" {
-		return usableHardware()
-	}
-	return func(string) (*verbs.Device, error) { return hardware(s.device) }
 }
 
 // keyring is who pushes.

@@ -46,6 +46,7 @@ type Config struct {
 type Place struct {
 	config  Config
 	address string // what others dial
+	noRDMA  error  // why hardware cannot be used, if there is any
 	port    *oneport.Port
 	device  *verbs.Device // that the node's messages travel through
 	node    *ripc.Node
@@ -67,6 +68,7 @@ func (p *Place) open() (err error) {
 	if p.config.Listen == "" {
 		p.config.Listen = anyPort
 	}
+	p.tryHardware()
 	if p.port, err = oneport.Listen(p.config.Listen); err != nil {
 		return err
 	}

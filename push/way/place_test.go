@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/weft-fabric/weft/internal/oneport"
+	"github.com/weft-fabric/weft/provider/soft"
 	"github.com/weft-fabric/weft/push/control"
 	"github.com/weft-fabric/weft/push/manifest"
 	"github.com/weft-fabric/weft/verbs"
@@ -60,15 +61,32 @@ func TestDevicesThatCannotBe(t *testing.T) {
 			t.Errorf("%q: %v", way, err)
 		}
 	}
-	opened := ""
-	p = open(t, Config{Keys: k, Hardware: func(device string) (*verbs.Device, error) { opened = "it"; return nil, errors.ErrUnsupported }})
+}
+
+// Hardware that cannot be opened is none, and who asks for it hears why.
+func TestHardwareIsTried(t *testing.T) {
+	k := ring(t, newAuthority(t, "c"), "host1", control.RoleAgent)
+	works := func(string) (*verbs.Device, error) {
+		nic, err := soft.New(soft.Config{Lanes: soft.InProcess})
+		check(t, err)
+		return verbs.Open(nic)
+	}
+	p := open(t, Config{Keys: k, Hardware: works})
 	if got := strings.Join(p.Ways(), " "); got != "ibv shm tcp" {
 		t.Errorf("its ways are %s", got)
 	}
 	if _, err := p.Device(manifest.ID{1}, IBV, false, 1); !errors.Is(err, ErrArgument) {
 		t.Error(err)
 	}
-	if _, err := p.Device(manifest.ID{1}, IBV, false, 0); !errors.Is(err, errors.ErrUnsupported) || opened == "" {
+	d, err := p.Device(manifest.ID{1}, IBV, false, 0)
+	check(t, err)
+	check(t, d.Close())
+
+	p = open(t, Config{Keys: k, Hardware: func(string) (*verbs.Device, error) { return nil, errors.ErrUnsupported }})
+	if got := strings.Join(p.Ways(), " "); got != "shm tcp" {
+		t.Errorf("its ways are %s", got)
+	}
+	if _, err := p.Device(manifest.ID{1}, IBV, false, 0); !errors.Is(err, errors.ErrUnsupported) || !errors.Is(err, ErrNoWay) {
 		t.Error(err)
 	}
 }
