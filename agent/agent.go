@@ -94,6 +94,7 @@ type agent struct {
 
 	mu         sync.Mutex
 	sessions   map[manifest.ID]*session
+	disowned   []manifest.ID // the last pushes that were ended without being known here
 	isStopping bool
 }
 

@@ -164,6 +164,9 @@ func either(a, b context.Context) (context.Context, func()) {
 
 // abort ends a push because its pusher says so. One that is not there is no error: it is what was wanted.
 func (a *agent) abort(ctx context.Context, caller keys.Identity, q *control.Abort) (control.Empty, error) {
+	if a.disown(q.ID) {
+		return control.Empty{}, nil
+	}
 	s, err := a.find(caller, q.ID)
 	if errors.Is(err, errNoPush) {
 		return control.Empty{}, nil

@@ -15,6 +15,7 @@ import (
 	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/push/control"
 	"github.com/weft-fabric/weft/push/manifest"
+	"github.com/weft-fabric/weft/push/target"
 )
 
 // Only a pusher is listened to.
@@ -24,6 +25,30 @@ func TestRoles(t *testing.T) {
 	}
 	wantTrouble(t, checkCaller(keys.Identity{Role: control.RolePusher}, false), control.Authorization, "certificate")
 	check(t, checkCaller(keys.Identity{Name: "x", Role: control.RolePusher}, true))
+}
+
+// Who is interrupted while an agent opens the push ends it, and does not know which of both is heard first. Nothing may be left that keeps
+// the next push away.
+func TestEndedBeforeItIsOpened(t *testing.T) {
+	r := newRig(t, Config{})
+	p := newPlay(r, testBlock)
+	must[control.Empty](r, control.MethodAbort, control.Abort{ID: p.id})
+	_, err := ask[control.Opened](r, r.caller, control.MethodOpen, p.order)
+	wantTrouble(t, err, control.Other, "ended before")
+	if r.agent.openPushes() != 0 || r.agent.blocks.used() != 0 || !r.disk.of(p.id).isKept() {
+		t.Error("something is left of it")
+	}
+	for range 2 * MaxPushes {
+		must[control.Empty](r, control.MethodAbort, control.Abort{ID: newPlay(r, 0).id})
+	}
+	if n := len(r.agent.disowned); n != MaxPushes {
+		t.Errorf("%d are remembered", n)
+	}
+}
+
+// What somebody at the host can do something about is told as such.
+func TestChangedAtTheHost(t *testing.T) {
+	wantTrouble(t, troubleOf(fmt.Errorf("place x: %w", target.ErrChanged)), control.Preflight, "push again")
 }
 
 // The key of a push is certified by the very member that calls.

@@ -45,12 +45,28 @@ func (a *agent) checkNew(id manifest.ID) error {
 func (a *agent) add(s *session) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.isStopping { // stop waits for those that are known
+	switch {
+	case a.isStopping: // stop waits for those that are known
 		return errStopping
+	case slices.Contains(a.disowned, s.order.ID):
+		return untimely("push %v was ended before it had begun", s.order.ID)
 	}
 	a.sessions[s.order.ID] = s
 	a.runs.Go(s.run)
 	return nil
+}
+
+// disown has a push never begin here that is not known, and reports whether it was not. Its opening may be under way: who is interrupted
+// while an agent opens the push does not know whether it was.
+func (a *agent) disown(id manifest.ID) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.sessions[id] != nil {
+		return false
+	}
+	a.disowned = append(a.disowned, id)
+	a.disowned = a.disowned[max(0, len(a.disowned)-MaxPushes):]
+	return true
 }
 
 // remove forgets a session that has ended.

@@ -52,7 +52,7 @@ func unfit(format string, args ...any) error {
 // preflights are the errors of a disk that somebody can do something about.
 var preflights = []error{
 	target.ErrInUse, target.ErrExists, target.ErrIsDirectory, target.ErrNotDirectory, target.ErrOutside, target.ErrOtherFilesystem,
-	target.ErrSpace, target.ErrPermission, member.ErrMemory, way.ErrNoWay, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, fs.ErrPermission,
+	target.ErrSpace, target.ErrPermission, target.ErrChanged, member.ErrMemory, way.ErrNoWay, syscall.ENOSPC, syscall.EDQUOT, syscall.EROFS, fs.ErrPermission,
 }
 
 // corruptions are what does not fit its hash or its signature.
