@@ -20,6 +20,7 @@ type fakeDisk struct {
 	had        map[int]manifest.Hash // blocks that are there before a push
 	conflict   error
 	broken     error // of writing
+	starting   func()
 }
 
 func newFakeDisk() *fakeDisk { return &fakeDisk{deliveries: map[manifest.ID]*fakeDelivery{}} }
@@ -48,6 +49,9 @@ func (d *fakeDisk) check(o target.Order) error {
 func (d *fakeDisk) Begin(o target.Order) (delivery, error) {
 	if err := d.check(o); err != nil {
 		return nil, err
+	}
+	if d.starting != nil {
+		d.starting()
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

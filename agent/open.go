@@ -36,15 +36,25 @@ func (a *agent) open(ctx context.Context, caller keys.Identity, q *control.Open)
 	if q.Check {
 		return opened, a.preflight(order)
 	}
-	if err := a.closeFormer(ctx, caller, q.ID); err != nil {
-		return control.Opened{}, err
-	}
-	s, err := a.begin(caller, order, q.Key)
+	s, err := a.beginAnew(ctx, caller, order, q.Key)
 	if err != nil {
 		return control.Opened{}, err
 	}
 	opened.Partial = s.store.delivery.Partial()
 	return opened, nil
+}
+
+// beginAnew begins a push, in place of one of the same number: even of one whose opening is under way, when the connection broke and the
+// pusher asks again.
+func (a *agent) beginAnew(ctx context.Context, caller keys.Identity, order target.Order, key ed25519.PublicKey) (s *session, err error) {
+	for {
+		if err := a.closeFormer(ctx, caller, order.ID); err != nil {
+			return nil, err
+		}
+		if s, err = a.begin(caller, order, key); !errors.Is(err, errOpening) {
+			return s, err
+		}
+	}
 }
 
 // checkCertified has the very member that calls stand for the key of the push.

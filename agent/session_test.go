@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -43,6 +44,25 @@ func TestEndedBeforeItIsOpened(t *testing.T) {
 	}
 	if n := len(r.agent.disowned); n != MaxPushes {
 		t.Errorf("%d are remembered", n)
+	}
+}
+
+// A pusher whose connection broke asks again, while its first call is still being answered.
+func TestOpenedTwiceAtATime(t *testing.T) {
+	r := newRig(t, Config{})
+	p := newPlay(r, testBlock)
+	entered, goOn := make(chan struct{}), make(chan struct{})
+	var first sync.Once
+	r.disk.starting = func() { first.Do(func() { close(entered); <-goOn }) }
+	var opening sync.WaitGroup
+	opening.Go(func() { must[control.Opened](r, control.MethodOpen, p.order) })
+	<-entered
+	opening.Go(func() { must[control.Opened](r, control.MethodOpen, p.order) })
+	time.Sleep(10 * time.Millisecond) // so that it finds nothing to close, most of the time
+	close(goOn)
+	opening.Wait()
+	if n := r.agent.openPushes(); n != 1 {
+		t.Errorf("%d pushes are open", n)
 	}
 }
 

@@ -12,6 +12,9 @@ import (
 // errNoPush: nobody has opened it, or it was forgotten.
 var errNoPush = &control.Trouble{Class: control.Other, Text: "there is no such push here: it was not opened, it has ended, or nothing was heard of its pusher for too long"}
 
+// errOpening: somebody else has just opened it.
+var errOpening = &control.Trouble{Class: control.Other, Text: "the push is being opened"}
+
 // find is a push that is open, and the caller's.
 func (a *agent) find(caller keys.Identity, id manifest.ID) (*session, error) {
 	a.mu.Lock()
@@ -36,7 +39,7 @@ func (a *agent) checkNew(id manifest.ID) error {
 	isThere := a.sessions[id] != nil
 	a.mu.Unlock()
 	if isThere {
-		return untimely("push %v is being opened", id)
+		return errOpening
 	}
 	return a.checkRoom()
 }

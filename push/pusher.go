@@ -243,6 +243,12 @@ func (p *pusher) close(why error) (err error) {
 	return err
 }
 
+// mayHear reports whether an agent can be told something that was lost for a reason: one that has answered can.
+func mayHear(lost error) bool {
+	var told *control.Trouble
+	return lost == nil || errors.As(lost, &told)
+}
+
 // abort has the agents forget the push that have not finished it. Who does not hear of it finds out when the lease is over.
 func (p *pusher) abort(why error) {
 	reason := "the push is over"
@@ -251,7 +257,7 @@ func (p *pusher) abort(why error) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), farewell)
 	defer cancel()
-	open := those(p.hosts, func(h *host) bool { return h.isOpen && h.finished == nil && p.board.of(h).lost == nil })
+	open := those(p.hosts, func(h *host) bool { return h.isOpen && h.finished == nil && mayHear(p.board.of(h).lost) })
 	each(ctx, open, len(open), func(ctx context.Context, h *host) error {
 		patience := farewell
 		if h.trouble != nil && h.trouble.Class == control.Unreachable {
