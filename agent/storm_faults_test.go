@@ -259,7 +259,7 @@ func (c badCrew) Form(g member.Group) (control.Formed, error) {
 	return c.crew.Form(g)
 }
 
-func (c badCrew) Connect(ctx context.Context, addresses map[int][]string) error {
+func (c badCrew) Connect(ctx context.Context, addresses control.Addresses) error {
 	if err := c.at("crew connect"); err != nil {
 		return err
 	}
