@@ -156,9 +156,9 @@ func (h *hostile) join() func() {
 	defer cancel()
 	var connecting sync.WaitGroup
 	connecting.Go(func() {
-		accepts(h.ask(control.MethodConnect, control.Connect{ID: h.id, Addresses: map[int][]string{0: own.Addresses[1]}}, nil))
+		accepts(h.ask(control.MethodConnect, control.Connect{ID: h.id, Addresses: map[int][]control.Address{0: own.Addresses[1]}}, nil))
 	})
-	err = h.member.Connect(ctx, map[int][]string{1: theirs.Addresses[0]})
+	err = h.member.Connect(ctx, map[int][]control.Address{1: theirs.Addresses[0]})
 	connecting.Wait()
 	must(err)
 	accepts(h.ask(control.MethodBegin, control.Begin{ID: h.id}, nil))
