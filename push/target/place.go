@@ -16,6 +16,7 @@ type place struct {
 	below []string // directories from there to DEST that are not there yet
 	name  string   // of a single file; "": entries keep their names
 	path  string   // of DEST, with all links resolved, the name of a single file included
+	label string   // the same below the root, for people: roots may differ from host to host
 }
 
 // find resolves DEST.
@@ -99,10 +100,14 @@ func (r *Root) placeAt(dir *os.File, below []string, name string) (*place, error
 		return nil, errors.Join(fmt.Errorf("where is the destination? %w", err), dir.Close())
 	}
 	path := filepath.Join(append(append([]string{there}, below...), name)...)
-	if rel, ok := trimRoot(path, r.dir); ok && (rel == weftFolder || strings.HasPrefix(rel, weftFolder+"/")) {
+	label, ok := trimRoot(path, r.dir)
+	switch {
+	case ok && (label == weftFolder || strings.HasPrefix(label, weftFolder+"/")):
 		return nil, errors.Join(fmt.Errorf("destination %q is the agent's own folder: %w", path, ErrOutside), dir.Close())
+	case !ok:
+		label = path
 	}
-	return &place{dir, below, name, path}, nil
+	return &place{dir, below, name, path, label}, nil
 }
 
 // absent reports that DEST, or the directory of a single file, was not there.
@@ -119,9 +124,9 @@ func (p *place) of(path string) string {
 // shown is the path of an entry, for people.
 func (p *place) shown(path string) string {
 	if p.name != "" {
-		return p.path
+		return p.label
 	}
-	return filepath.Join(p.path, path)
+	return filepath.Join(p.label, path)
 }
 
 func (p *place) close() error { return p.dir.Close() }
@@ -131,7 +136,7 @@ func (p *place) create() error {
 	for len(p.below) > 0 {
 		next, err := p.enter(p.below[0])
 		if err != nil {
-			return explain(err, "create directory", p.path)
+			return explain(err, "create directory", p.label)
 		}
 		drop(p.dir)
 		p.dir, p.below = next, p.below[1:]

@@ -58,7 +58,7 @@ var (
 	ErrInUse           = errors.New("another push is writing there")
 	ErrSpace           = errors.New("not enough space")
 	ErrPermission      = errors.New("no permission")
-	ErrExists          = errors.New("something else is there already: force replaces it")
+	ErrExists          = errors.New("something else is there already: -f replaces it")
 	ErrIsDirectory     = errors.New("a directory is there, which is never replaced by a file")
 	ErrNotDirectory    = errors.New("something is there that is not a directory, and is never replaced by one")
 	ErrOutside         = errors.New("outside the agent's root")

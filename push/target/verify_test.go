@@ -48,7 +48,7 @@ func TestVerify(t *testing.T) {
 	os.Remove(at("link"))
 	os.Symlink("elsewhere", at("link"))
 	missing, different, n := verify(t, p, r, "d")
-	if !slices.Equal(missing, []string{at("small"), at("empty")}) || !slices.Equal(different, []string{at("large"), at("link")}) || n != 4 {
+	if !slices.Equal(missing, []string{"d/top/small", "d/top/empty"}) || !slices.Equal(different, []string{"d/top/large", "d/top/link"}) || n != 4 {
 		t.Errorf("%q missing, %q different, %d", missing, different, n)
 	}
 	if list := r.Pushes(); len(list) != 0 {
