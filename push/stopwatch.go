@@ -20,7 +20,7 @@ type stopwatch struct {
 }
 
 func newStopwatch(p *pusher, g *group) *stopwatch {
-	w := &stopwatch{p: p, g: g, began: time.Now()}
+	w := &stopwatch{p: p, g: g, began: time.Now(), judge: straggler.Judge{Limit: float64(p.Rate)}}
 	w.judge.Look(0, p.counts(g))
 	return w
 }

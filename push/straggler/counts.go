@@ -63,11 +63,15 @@ type direction struct {
 	partners []int
 }
 
-// directions are what members send and receive, by rank.
-func (c *counts) directions() (sends, receives []direction) {
+// directions are what members send and receive, by rank; nobody is faster than the limit.
+func (c *counts) directions(limit float64) (sends, receives []direction) {
 	sends, receives = make([]direction, len(c.full)), make([]direction, len(c.full))
 	for h, l := range c.hops {
-		if rate := l.rate(); rate > 0 {
+		rate := l.rate()
+		if limit > 0 {
+			rate = min(rate, limit)
+		}
+		if rate > 0 {
 			sends[h.from].add(h.to, rate)
 			receives[h.to].add(h.from, rate)
 		}

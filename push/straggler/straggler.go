@@ -35,6 +35,7 @@ type Member struct {
 
 // Judge watches one group. Not for concurrent use.
 type Judge struct {
+	Limit   float64       // bytes a second that each may send; 0: all it can. Bursts above it say nothing of who is slow
 	since   time.Duration // beginning of the window
 	before  counts        // at that time
 	suspect int           // rank; 0: nobody
@@ -56,7 +57,7 @@ func (j *Judge) Look(now time.Duration, members []Member) (rank int, why string)
 	if !known {
 		return 0, ""
 	}
-	if rank, why = window.slowest(took); rank != j.suspect {
+	if rank, why = window.slowest(took, j.Limit); rank != j.suspect {
 		j.suspect, j.times = rank, 0
 	}
 	if j.times++; rank == 0 || j.times < Windows {
@@ -69,11 +70,11 @@ func (j *Judge) Look(now time.Duration, members []Member) (rank int, why string)
 func (j *Judge) Due(now time.Duration) bool { return !j.started || now-j.since >= Window }
 
 // slowest is whom one window alone makes suspect.
-func (c *counts) slowest(took time.Duration) (rank int, why string) {
+func (c *counts) slowest(took time.Duration, limit float64) (rank int, why string) {
 	if rank, part := c.slowDisk(took); rank != 0 {
 		return rank, fmt.Sprintf("its disk is slow: blocks waited for it during %.0f %% of the time", 100*part)
 	}
-	sends, receives := c.directions()
+	sends, receives := c.directions(limit)
 	usualSend, usualReceive := usual(sends), usual(receives)
 	if sends[0].isSlow(usualSend) && len(sends[0].partners) >= several {
 		return 0, ""

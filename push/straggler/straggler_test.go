@@ -150,6 +150,18 @@ func TestOneWindowIsNotEnough(t *testing.T) {
 	}
 }
 
+// Where each may send so much a second, bursts that are faster make nobody slow who uses what it may.
+func TestBurstsAboveTheLimit(t *testing.T) {
+	g, j := newGroup(schedule.Pipeline, 8), Judge{Limit: 2e7}
+	g.up[5], g.down[5] = 2e7, 2e7
+	for range 6 {
+		if got, why := j.Look(g.now, g.members); got != 0 {
+			t.Fatalf("%d is blamed (%s)", got, why)
+		}
+		g.advance(t)
+	}
+}
+
 // Looks that come more often than a window ends are no evidence.
 func TestLooksInBetween(t *testing.T) {
 	g, j := newGroup(schedule.Pipeline, 8), Judge{}
