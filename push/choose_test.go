@@ -1,6 +1,7 @@
 package push
 
 import (
+	"os"
 	"testing"
 	"time"
 
@@ -94,5 +95,31 @@ func TestCrossing(t *testing.T) {
 	}
 	if r := x.reports(); len(r) != 3 || r[0].Bytes != 100 || r[2].Bytes != 2 {
 		t.Errorf("hops are told as %+v", r)
+	}
+}
+
+// Shared memory is a way only if two members are on one host: elsewhere it would be named, and never taken.
+func TestSharedMemoryIsForOneHost(t *testing.T) {
+	own, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	hostsNamed := func(names ...string) (all []*host) {
+		for _, name := range names {
+			all = append(all, &host{greeting: control.Greeting{Host: name, Ways: []string{wayShm, wayTCP}}})
+		}
+		return all
+	}
+	for _, c := range []struct {
+		hosts []*host
+		want  string
+	}{
+		{hostsNamed(own+"-1", own+"-2"), wayTCP},
+		{hostsNamed(own+"-1", own), wayShm},
+		{hostsNamed(own+"-1", own+"-2", own+"-1"), wayShm},
+	} {
+		if got, _ := commonWays([]string{wayShm, wayTCP}, c.hosts, false, false); got[0] != c.want {
+			t.Errorf("%d hosts go by %s, not %s", len(c.hosts), got[0], c.want)
+		}
 	}
 }

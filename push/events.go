@@ -56,6 +56,8 @@ type Plan struct {
 	Bound      time.Duration `json:"bound_ns"`           // no schedule is faster; 0: the rate is not known
 	Predicted  time.Duration `json:"predicted_ns"`
 	Steps      int           `json:"steps"`
+	Skipped    uint64        `json:"left_out,omitempty"`       // sockets, devices and pipes of the source, which cannot be pushed
+	Skips      []string      `json:"left_out_names,omitempty"` // the first of them, with what they are
 	Racks      int           `json:"racks,omitempty"`
 	CrossBytes uint64        `json:"cross_rack_bytes,omitempty"` // that the schedule sends between racks
 }
@@ -117,8 +119,8 @@ type Report struct {
 	Bytes      uint64        `json:"bytes"`
 	Elapsed    time.Duration `json:"elapsed_ns"`
 	Sending    time.Duration `json:"sending_ns"` // of the content
-	Rate       float64       `json:"rate"`       // bytes a second that each host received
-	Bound      time.Duration `json:"bound_ns"`
+	Rate       float64       `json:"rate"`       // bytes a second that each host received, of what it lacked
+	Bound      time.Duration `json:"bound_ns"`   // for what was lacking; 0: too little to tell
 	Efficiency float64       `json:"efficiency"`
 	Bottleneck string        `json:"bottleneck,omitempty"` // which hop, disk or processor held it up
 	Repairs    int           `json:"repairs"`

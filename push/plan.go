@@ -131,6 +131,8 @@ func (p *pusher) makePlan(all []*host, t *task) *Plan {
 		Bound: bound(t.members, l.Blocks(), l.Wire(), t.links.rate/8), Steps: stepsOf(p.choice, t.members, t.racks, l.Blocks()),
 		CrossBytes: crossBytes(p.choice, t.racks, l), NotRDMA: p.notRDMA,
 	}
+	skipped := p.source.Skipped()
+	plan.Skipped, plan.Skips = skipped.Count, skipped.Names
 	if t.links.rate > 0 {
 		plan.Predicted = p.choice.Predicted
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net"
 	"os"
+	"syscall"
 
 	"github.com/weft-fabric/weft/keys"
 	"github.com/weft-fabric/weft/ripc"
@@ -24,6 +25,8 @@ func reasonOf(err error) string {
 		return "its name is not known"
 	case errors.As(err, &unknown):
 		return "its name was not found: " + unknown.Err
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "connection refused: no agent listens there"
 	case errors.As(err, &system):
 		return system.Err.Error()
 	case errors.As(err, &operation) && operation.Timeout(), errors.Is(err, context.DeadlineExceeded):

@@ -24,7 +24,7 @@ func TestReasonsHaveNoAddresses(t *testing.T) {
 		err  error
 		want string
 	}{
-		{dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), "connection refused"},
+		{dial(os.NewSyscallError("connect", syscall.ECONNREFUSED)), "connection refused: no agent listens there"},
 		{dial(os.NewSyscallError("connect", syscall.EHOSTUNREACH)), "no route to host"},
 		{dial(&net.DNSError{Err: "no such host", Name: "node1", IsNotFound: true}), "its name is not known"},
 		{dial(&net.DNSError{Err: "server misbehaving", Name: "node1"}), "its name was not found: server misbehaving"},

@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/hosts"
 )
 
 // recover finds out why a group has ended, gives up who is to blame, and ends it everywhere. Then the next one can be formed.
@@ -23,7 +23,9 @@ func (p *pusher) recover(ctx context.Context, g *group) error {
 	if struck > 0 {
 		g.hosts[struck-1].strikes++
 	}
-	p.emit(Event{Kind: EventRepair, Text: summaryOf(by, guilty, struck)})
+	if len(alive(p.hosts)) > 0 {
+		p.emit(Event{Kind: EventRepair, Text: summaryOf(by, guilty, struck)})
+	}
 	p.end(ctx, g)
 	return p.anybody(ctx)
 }
@@ -85,7 +87,7 @@ func summaryOf(by []testimony, guilty map[int]*control.Trouble, struck int) stri
 	case len(names) == len(by)-1:
 		return "nobody is left"
 	case len(names) > 0:
-		return fmt.Sprintf("the others go on without %s", strings.Join(names, ", "))
+		return fmt.Sprintf("the others go on without %s", hosts.Fold(names))
 	case struck > 0:
 		return fmt.Sprintf("connections with %s broke, it answers, and all go on: %s", by[struck].name, causeOf(by, struck))
 	}

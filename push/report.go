@@ -61,21 +61,46 @@ func (p *pusher) hostReport(h *host, whole error) HostReport {
 	return r
 }
 
-// reportRates says how fast it was, and how fast it could have been.
+// reportRates says how fast it was, and how fast it could have been, for what was lacking.
 func (p *pusher) reportRates(r *Report) {
-	if p.sending <= 0 || p.content.Size == 0 {
+	moved := p.moved()
+	if p.sending <= 0 || moved == 0 {
 		return
 	}
-	r.Rate = float64(p.content.Size) / p.sending.Seconds()
-	link := p.traffic.fastest()
-	if p.LinkRate > 0 {
-		link = float64(p.LinkRate) / 8
+	r.Rate = float64(moved) / p.sending.Seconds()
+	if moved < worthProbing && p.LinkRate == 0 {
+		return
 	}
-	r.Bound = bound(len(p.hosts)+1, p.content.Blocks(), p.content.Wire(), link)
+	blocks := int((moved + uint64(p.content.Block) - 1) / uint64(p.content.Block))
+	r.Bound = bound(len(p.hosts)+1, blocks, p.content.Wire(), p.linkRate())
 	if r.Bound > 0 {
 		r.Efficiency = min(1, float64(r.Bound)/float64(p.sending))
 	}
 	r.Bottleneck = p.bottleneck(r)
+}
+
+// moved is how much of the content came to the host that lacked most of it.
+func (p *pusher) moved() (most uint64) {
+	if p.content.Size == 0 {
+		return 0
+	}
+	for _, h := range p.hosts {
+		most = max(most, p.board.of(h).status.Received)
+	}
+	share := float64(p.content.Block) / float64(p.content.Wire()) // the rest is hashes
+	return min(uint64(float64(most)*share), p.content.Size)
+}
+
+// linkRate is how many bytes a second a link takes: as somebody says, as was measured, or as is allowed.
+func (p *pusher) linkRate() float64 {
+	rate := p.traffic.fastest()
+	if p.LinkRate > 0 {
+		rate = float64(p.LinkRate) / 8
+	}
+	if p.Rate > 0 {
+		rate = min(rate, float64(p.Rate))
+	}
+	return rate
 }
 
 // bottleneck names what has held up the push: a host that was served apart, a disk, a hop, or nothing in particular.
@@ -86,6 +111,9 @@ func (p *pusher) bottleneck(r *Report) string {
 		}
 	}
 	typical := median(p.traffic.rates())
+	if p.Rate > 0 {
+		typical = min(typical, float64(p.Rate))
+	}
 	var slowest *HopReport
 	for i := range r.Hops {
 		if hop := &r.Hops[i]; hop.Rate > 0 && hop.Rate < straggler.Fraction*typical && (slowest == nil || hop.Rate < slowest.Rate) {
@@ -95,6 +123,8 @@ func (p *pusher) bottleneck(r *Report) string {
 	switch {
 	case slowest != nil:
 		return fmt.Sprintf("hop %s → %s: %.1f MB/s on the wire, where %.1f is usual", slowest.From, slowest.To, slowest.Rate/1e6, typical/1e6)
+	case p.Rate > 0 && r.Rate > straggler.Fraction*float64(p.Rate):
+		return fmt.Sprintf("the limit: each host sends %.1f MB/s at most", float64(p.Rate)/1e6)
 	case r.Efficiency > 0.85:
 		return fmt.Sprintf("the links, all alike: %.1f MB/s", typical/1e6)
 	case typical > 0:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"os"
 	"slices"
 
 	"github.com/weft-fabric/weft/push/hosts"
@@ -20,12 +21,13 @@ const (
 // commonWays are those that this end and all hosts have, the best first. Hardware cannot be slowed down, and on one host memory is faster. Why
 // says what keeps RDMA from being used, if anybody has it.
 func commonWays(own []string, all []*host, slowed, local bool) (ways []string, why string) {
+	useful := map[string]bool{wayIBV: !slowed, wayShm: local || shareHost(all)}
 	order := []string{wayIBV, wayShm}
 	if local {
 		order = []string{wayShm, wayIBV}
 	}
 	for _, way := range order {
-		if slices.Contains(own, way) && len(without(all, way)) == 0 && !(way == wayIBV && slowed) {
+		if slices.Contains(own, way) && len(without(all, way)) == 0 && useful[way] {
 			ways = append(ways, way)
 		}
 	}
@@ -33,6 +35,20 @@ func commonWays(own []string, all []*host, slowed, local bool) (ways []string, w
 		why = whyNotRDMA(own, all)
 	}
 	return append(ways, wayTCP), why
+}
+
+// shareHost reports whether two of the members are on one host, by what hosts call themselves: elsewhere shared memory would be named, and never
+// taken.
+func shareHost(all []*host) bool {
+	own, _ := os.Hostname()
+	seen := map[string]bool{own: true}
+	for _, h := range all {
+		if seen[h.greeting.Host] {
+			return true
+		}
+		seen[h.greeting.Host] = true
+	}
+	return false
 }
 
 // without are the hosts that do not have a way.

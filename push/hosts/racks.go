@@ -44,9 +44,17 @@ func Racks(hosts []Host, spec string, read ReadFunc) (racks []int, names []strin
 		racks = append(racks, number)
 	}
 	if len(without) > 0 {
-		return nil, nil, fmt.Errorf("%w: %q gives no rack for %s", ErrRacks, spec, Fold(without))
+		return nil, nil, fmt.Errorf("%w: %s gives no rack for %s", ErrRacks, kindOf(spec, read), Fold(without))
 	}
 	return racks, names, nil
+}
+
+// kindOf says as what racks were understood.
+func kindOf(spec string, read ReadFunc) string {
+	if _, err := read(spec); err == nil {
+		return fmt.Sprintf("the file %q", spec)
+	}
+	return fmt.Sprintf("there is no file %q, and as a regular expression it", spec)
 }
 
 // rackFinder returns a function that tells a host's rack, or "".

@@ -16,7 +16,7 @@ var (
 	ErrChanged    = errors.New("has changed since the push began: push again when nobody writes to it")
 	ErrDuplicate  = errors.New("arrives under a name that another source has too: rename one, or push them apart")
 	ErrRefused    = errors.New("cannot be sent")
-	ErrUnexpected = errors.New("has not the SHA-256 that was expected: nothing of it will be kept")
+	ErrUnexpected = errors.New("has not the SHA-256 that was expected: it is put in place nowhere")
 )
 
 // Error says which file is wrong, and how. Whoever sees one has a problem with the source, and with no host.
