@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"time"
 
@@ -57,7 +58,7 @@ func (o *pushOptions) explain(cmd *cobra.Command, args []string) error {
 // explain says how it would go.
 func (s *pushSettings) explain(ctx context.Context) error {
 	show := s.newShow()
-	show.planned = true
+	show.planned, show.folded = true, true
 	report, err := s.watched(ctx, show, push.Run)
 	if report == nil {
 		return err
@@ -121,7 +122,7 @@ func (o *pushOptions) printLast(w io.Writer, last *lastPush) error {
 	}
 	printLines(out, resultLines(last.Report))
 	printLines(out, failures(last.Report))
-	if table := hopTable(last.Report, o.verbose); len(table.Rows) > 0 {
+	if table := hopTable(last.Report, o.verbose); last.Report.Bound > 0 && len(table.Rows) > 0 { // little that was sent says little of hops
 		fmt.Fprintln(out)
 		if err := table.Print(out); err != nil {
 			return err
@@ -136,13 +137,21 @@ func printLines(out io.Writer, lines []string) {
 	}
 }
 
+// known is a rate, to be sorted: what nobody knows comes last.
+func known(rate float64) float64 {
+	if rate > 0 {
+		return rate
+	}
+	return math.Inf(1)
+}
+
 // shownHops is how many hops are shown, unless all are asked for.
 const shownHops = 10
 
 // hopTable has the slowest hops, with their rates while blocks were on the wire.
 func hopTable(r *push.Report, all bool) *figure.Table {
 	hops := slices.Clone(r.Hops)
-	slices.SortStableFunc(hops, func(a, b push.HopReport) int { return cmp.Compare(a.Rate, b.Rate) })
+	slices.SortStableFunc(hops, func(a, b push.HopReport) int { return cmp.Compare(known(a.Rate), known(b.Rate)) })
 	t := &figure.Table{Columns: []string{"hop, slowest first", "sent", "while on the wire"}}
 	for i, h := range hops {
 		if i == shownHops && !all {

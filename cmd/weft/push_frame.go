@@ -18,8 +18,8 @@ const (
 
 // phaseWords are what is under way, for people; where a phase has no other, its name does.
 var phaseWords = map[string]string{
-	"scan": "reading", "connect": "connecting", "manifest": "names", "examine": "comparing", "hash": "hashing", "send": "sending",
-	"stragglers": "the slow", "commit": "finishing",
+	"scan": "reading", "connect": "connecting", "manifest": "file list", "examine": "comparing", "hash": "hashing", "send": "sending",
+	"stragglers": "slow hosts", "commit": "finishing",
 }
 
 func phaseWord(phase string) string {

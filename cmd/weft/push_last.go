@@ -35,7 +35,7 @@ func lastPath() (string, error) {
 
 // remember keeps the report for weft explain --last. Who has no home, or cannot write there, has pushed all the same.
 func (s *pushSettings) remember(r *push.Report) {
-	if err := keepLast(lastPush{version, time.Now(), s.again, r}); err != nil && !s.mute && !s.asJSON {
+	if err := keepLast(lastPush{version, time.Now(), s.again + " " + s.targets(), r}); err != nil && !s.mute && !s.asJSON {
 		fmt.Fprintf(s.errs, "weft: the report is not kept for 'weft explain --last': %v\n", err)
 	}
 }

@@ -51,6 +51,7 @@ func (s *pushSettings) reportLines(r *push.Report) []string {
 		lines = append(lines, row("this host", "%s for %s and the pusher: together they received %s", counted(runtime.NumCPU(), "core"), counted(s.local, "agent"), bytesPerSecond(r.Rate*float64(s.local))))
 	}
 	if s.verbose {
+		lines = append(lines, row("root hash", "%s", r.Root))
 		lines = append(lines, hostLines(r)...)
 	}
 	return append(lines, s.failedLines(r)...)
@@ -58,7 +59,7 @@ func (s *pushSettings) reportLines(r *push.Report) []string {
 
 // hostLines say how it went for each host.
 func hostLines(r *push.Report) []string {
-	t := &figure.Table{Columns: []string{"host", "outcome", "first block after", "received", "sent", "files written", "skipped"}}
+	t := &figure.Table{Columns: []string{"host", "outcome", "first block after", "received", "sent", "files, links", "were there"}}
 	for _, h := range r.Hosts {
 		t.Rows = append(t.Rows, []string{shown(h.Host), string(h.Outcome), took(h.First), bytesOf(h.Received), bytesOf(h.Sent), fmt.Sprint(h.Written), fmt.Sprint(h.Skipped)})
 	}
@@ -73,9 +74,7 @@ func hostLines(r *push.Report) []string {
 func resultLines(r *push.Report) []string {
 	lines := []string{fmt.Sprintf("%s: %s, %s", howMany(r), counted(int(r.Files), "file"), bytesOf(r.Bytes))}
 	lines = append(lines, timeLines(r)...)
-	if written, skipped := files(r); skipped > 0 {
-		lines = append(lines, row("files", "%d written, %d were there already", written, skipped))
-	}
+	lines = append(lines, fileLines(r)...)
 	if r.Repairs > 0 {
 		lines = append(lines, row("repairs", "%s: the others went on without hosts that failed or were slow", counted(r.Repairs, "time")))
 	}
@@ -85,13 +84,8 @@ func resultLines(r *push.Report) []string {
 	if r.CrossBytes > 0 {
 		lines = append(lines, row("racks", "%s went from one rack to another", bytesOf(r.CrossBytes)))
 	}
-	if r.Plan != nil && r.Plan.Encrypted != "" {
-		lines = append(lines, wrapped("encrypted", r.Plan.Encrypted)...)
-	}
-	for _, hash := range []struct{ name, digits string }{{"blake3", r.Root}, {"sha256", r.SHA256}} {
-		if hash.digits != "" {
-			lines = append(lines, row(hash.name, "%s", hash.digits))
-		}
+	if r.SHA256 != "" {
+		lines = append(lines, row("sha256", "%s", r.SHA256))
 	}
 	return lines
 }
@@ -112,13 +106,16 @@ func howMany(r *push.Report) string {
 	}
 }
 
+// shortestRated is how long sending takes at least, so that its rate says something.
+const shortestRated = 50 * time.Millisecond
+
 // timeLines say how long it took, how that compares with the best, and what held it up.
 func timeLines(r *push.Report) (lines []string) {
 	text := took(r.Elapsed)
 	if r.Sending > 0 {
 		text += ", of which sending " + took(r.Sending)
 	}
-	if r.Rate > 0 {
+	if r.Rate > 0 && r.Sending > shortestRated {
 		text += ": " + bytesPerSecond(r.Rate) + " to each host"
 	}
 	lines = append(lines, row("time", "%s", text))
@@ -131,12 +128,43 @@ func timeLines(r *push.Report) (lines []string) {
 	return lines
 }
 
-// files are how many were written and skipped, at all hosts together.
-func files(r *push.Report) (written, skipped uint64) {
+// maxFileLines is for how many groups of hosts it is told apart what they had already.
+const maxFileLines = 5
+
+// fileLines say what hosts had already, folded; nothing, if they had nothing.
+func fileLines(r *push.Report) []string {
+	var all causes
+	skipped := uint64(0)
 	for _, h := range r.Hosts {
-		written, skipped = written+h.Written, skipped+h.Skipped
+		if skipped += h.Skipped; h.Outcome == push.OutcomeVerified {
+			all.add(h.Host, fileWords(h))
+		}
 	}
-	return written, skipped
+	told := all.lines()
+	switch {
+	case skipped == 0:
+		return nil
+	case len(told) == 1:
+		return []string{row("files", "at each host %s", all.texts[0])}
+	case len(told) > maxFileLines:
+		return []string{row("files", "what was there already differs from host to host: -v tells")}
+	}
+	for i := range told {
+		label := ""
+		if i == 0 {
+			label = "files"
+		}
+		told[i] = row(label, "%s", told[i])
+	}
+	return told
+}
+
+// fileWords say what a host did with the files, links included.
+func fileWords(h push.HostReport) string {
+	if h.Written == 0 {
+		return fmt.Sprintf("all %d were there already", h.Skipped)
+	}
+	return fmt.Sprintf("%d written, %d were there already", h.Written, h.Skipped)
 }
 
 func demoted(r *push.Report) (slow []string) {
@@ -156,7 +184,7 @@ func (s *pushSettings) failedLines(r *push.Report) []string {
 	}
 	lines := append([]string{""}, failed...)
 	if s.local == 0 {
-		lines = append(lines, "", "what is missing: "+s.again+" "+s.missing(r))
+		lines = append(lines, "", "when that is mended, this sends them what they lack:", "  "+s.again+" "+s.missing(r))
 	}
 	return lines
 }
@@ -169,6 +197,14 @@ func (s *pushSettings) missing(r *push.Report) string {
 	return "-w " + quoted(hosts.Fold(withOutcome(r, push.OutcomeFailed)))
 }
 
+// targets is the flag that names all hosts.
+func (s *pushSettings) targets() string {
+	if s.local > 0 {
+		return fmt.Sprintf("--local %d", s.local)
+	}
+	return "-w " + quoted(hosts.Fold(s.names))
+}
+
 // dryLines say what would be done, and who could not.
 func (s *pushSettings) dryLines(r *push.Report) []string {
 	var lines []string
@@ -176,7 +212,11 @@ func (s *pushSettings) dryLines(r *push.Report) []string {
 		lines = append(failed, "")
 	}
 	ready := verified(r)
-	return append(lines, fmt.Sprintf("%d of %s could take it; nothing was changed", ready, counted(len(r.Hosts), "host")))
+	lines = append(lines, fmt.Sprintf("%d of %s could take it; nothing was changed", ready, counted(len(r.Hosts), "host")))
+	if ready > 0 && !s.config.Force {
+		lines = append(lines, "files that are there already were not compared: those that are different need -f")
+	}
+	return lines
 }
 
 // planLines say what will be done.
@@ -191,6 +231,9 @@ func planLines(p *push.Plan) []string {
 	if p.Bound > 0 {
 		lines = append(lines, row("", "at best %s at %s, expected %s", took(p.Bound), bytesPerSecond(p.Rate), took(p.Predicted)))
 	}
+	if p.Skipped > 0 {
+		lines = append(lines, wrapped("left out", leftOut(p))...)
+	}
 	if p.Racks > 0 {
 		lines = append(lines, row("racks", "%d; %s go from one to another", p.Racks, bytesOf(p.CrossBytes)))
 	}
@@ -198,6 +241,16 @@ func planLines(p *push.Plan) []string {
 		lines = append(lines, wrapped("encrypted", p.Encrypted)...)
 	}
 	return lines
+}
+
+// leftOut says what of the source cannot be pushed.
+func leftOut(p *push.Plan) string {
+	const few = 3
+	text := strings.Join(p.Skips[:min(few, len(p.Skips))], ", ")
+	if more := int(p.Skipped) - few; more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }
 
 // againLine is the command line without its hosts, for hosts that failed.

@@ -34,6 +34,7 @@ var pushKinds = map[int]string{
 // push puts the sources where they belong, and tells how that went.
 func (s *pushSettings) push(ctx context.Context) error {
 	show := s.newShow()
+	show.folded = s.config.DryRun
 	report, err := s.watched(ctx, show, push.Run)
 	if report == nil {
 		return errors.Join(err, s.writeFailed(nil))

@@ -17,6 +17,7 @@ type pushShow struct {
 	asJSON        bool
 	mute, verbose bool
 	planned       bool // the plan is the result: it is not said before
+	folded        bool // so are the failures, folded
 	colour        bool
 	state         *pushState
 	progress      *progress
@@ -68,7 +69,7 @@ const (
 // news is what is said of an event at once; nothing, if the block of lines says it.
 func (s *pushShow) news(e push.Event) string {
 	switch {
-	case e.Kind == push.EventHostFailed:
+	case e.Kind == push.EventHostFailed && !s.folded:
 		return s.failure(e)
 	case e.Kind == push.EventDemoted:
 		return s.painted(yellow, e.Host+" is slow, and is served last: "+e.Text)

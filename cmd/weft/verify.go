@@ -39,7 +39,7 @@ func (o *pushOptions) verify(cmd *cobra.Command, args []string) error {
 // verify says who has the same.
 func (s *pushSettings) verify(ctx context.Context) error {
 	show := s.newShow()
-	show.planned = true // there is nothing to send
+	show.planned, show.folded = true, true // there is nothing to send
 	report, err := s.watched(ctx, show, push.Verify)
 	if report == nil {
 		return errors.Join(err, s.writeFailed(nil))
