@@ -122,7 +122,7 @@ func (o *pushOptions) printLast(w io.Writer, last *lastPush) error {
 	}
 	printLines(out, resultLines(last.Report))
 	printLines(out, failures(last.Report))
-	if table := hopTable(last.Report, o.verbose); last.Report.Bound > 0 && len(table.Rows) > 0 { // little that was sent says little of hops
+	if table := hopTable(last.Report, o.verbose); last.Report.Sending > 0 && len(table.Rows) > 0 {
 		fmt.Fprintln(out)
 		if err := table.Print(out); err != nil {
 			return err

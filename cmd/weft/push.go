@@ -46,7 +46,7 @@ within the root of each agent, or one below it if it does not begin with a
 slash. A directory SRC comes to DEST/SRC, and with a slash behind it, its
 contents to DEST. One file SRC becomes DEST, unless DEST is a directory or ends
 in a slash. What is there already and identical is not sent; what is different
-needs -f.
+needs -f. Nothing is ever deleted, and pipes, sockets and devices are left out.
 
 What failed is told by the exit status: 0 every host has verified it, 1 other,
 2 usage, 3 source missing or changed, 4 no host reached, 5 some hosts failed,

@@ -213,7 +213,7 @@ func TestPushToAgents(t *testing.T) {
 	}
 	run(push.ExitOK, "push", "-w", here)
 	same(t, source, filepath.Join(root, "tree"))
-	if out := run(push.ExitOK, "push", "-w", here); !strings.Contains(out, "0 written, 2 were there already") {
+	if out := run(push.ExitOK, "push", "-w", here); !strings.Contains(out, "files      all 2 were there already\n") {
 		t.Error(out)
 	}
 	run(push.ExitOK, "verify", "-w", here)

@@ -74,6 +74,9 @@ func hostLines(r *push.Report) []string {
 func resultLines(r *push.Report) []string {
 	lines := []string{fmt.Sprintf("%s: %s, %s", howMany(r), counted(int(r.Files), "file"), bytesOf(r.Bytes))}
 	lines = append(lines, timeLines(r)...)
+	if most := mostReceived(r); r.Sending > 0 && most < r.Bytes {
+		lines = append(lines, row("sent", "at most %s to a host: the rest was there already", bytesOf(most)))
+	}
 	lines = append(lines, fileLines(r)...)
 	if r.Repairs > 0 {
 		lines = append(lines, row("repairs", "%s: the others went on without hosts that failed or were slow", counted(r.Repairs, "time")))
@@ -128,6 +131,14 @@ func timeLines(r *push.Report) (lines []string) {
 	return lines
 }
 
+// mostReceived is what came to the host that lacked most.
+func mostReceived(r *push.Report) (most uint64) {
+	for _, h := range r.Hosts {
+		most = max(most, h.Received)
+	}
+	return most
+}
+
 // maxFileLines is for how many groups of hosts it is told apart what they had already.
 const maxFileLines = 5
 
@@ -144,6 +155,8 @@ func fileLines(r *push.Report) []string {
 	switch {
 	case skipped == 0:
 		return nil
+	case len(r.Hosts) == 1:
+		return []string{row("files", "%s", all.texts[0])}
 	case len(told) == 1:
 		return []string{row("files", "at each host %s", all.texts[0])}
 	case len(told) > maxFileLines:

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -137,10 +138,13 @@ func (s *pushSettings) failure(ctx context.Context, r *push.Report) error {
 	}
 	text := r.Error
 	if failed := len(r.Hosts) - verified(r); text == "" {
-		text = fmt.Sprintf("%d of %s failed", failed, counted(len(r.Hosts), "host"))
+		text = fmt.Sprintf("%d of %s %s", failed, counted(len(r.Hosts), "host"), cmp.Or(s.failing, "failed"))
 		if s.mute || s.asJSON {
 			text += ": " + strings.Join(failures(r), "; ")
 		}
+	}
+	if r.Exit == push.ExitLate && r.Error != "" {
+		text += "; " + s.soFar(r)
 	}
 	return pushError{text, r.Exit}
 }

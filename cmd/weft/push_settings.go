@@ -28,6 +28,7 @@ type pushSettings struct {
 	local       int
 	keep        bool
 	failedHosts string
+	failing     string // what hosts do of which the command tells, if it is not that they failed
 	again       string // the command line that serves hosts that failed, up to -w
 	asJSON      bool
 	mute        bool
@@ -147,7 +148,7 @@ func (o *pushOptions) parseHosts(read hosts.ReadFunc) ([]hosts.Host, error) {
 		return nil, fmt.Errorf("-x: %w", err)
 	}
 	if len(all) == 0 {
-		return nil, errors.New("-w: no host is left")
+		return nil, errors.New("-w: no host is left: the list is empty, or -x leaves them all out")
 	}
 	return all, nil
 }

@@ -147,7 +147,7 @@ func someFailed() *push.Report {
 		Plan: &push.Plan{Encrypted: "data and control are encrypted", Hosts: 5, Files: 3, Bytes: 2_560_000_000, Block: 64 << 10, Algorithm: "pipeline", Way: "tcp",
 			Stripes: 2, Steps: 9, Rate: 480e6, Bound: 5600 * time.Millisecond, Predicted: 5700 * time.Millisecond},
 		Hosts: []push.HostReport{
-			{Host: "node1", Outcome: push.OutcomeVerified, Written: 3},
+			{Host: "node1", Outcome: push.OutcomeVerified, Written: 3, Received: 1_200_000_000},
 			{Host: "node2", Outcome: push.OutcomeVerified, Written: 1, Skipped: 2, Demoted: true},
 			{Host: "node40", Outcome: push.OutcomeFailed, Class: control.Preflight, Text: "disk full"},
 			{Host: "node41", Outcome: push.OutcomeFailed, Class: control.Preflight, Text: "disk full"},
@@ -162,6 +162,7 @@ func TestPushReport(t *testing.T) {
 time       6.21 s, of which sending 5.95 s: 430 MB/s to each host
 at best    5.60 s: efficiency 94.1 %
 held up by node1 → node2: 210 MB/s
+sent       at most 1.20 GB to a host: the rest was there already
 files      node1: 3 written, 0 were there already
            node2: 1 written, 2 were there already
 repairs    1 time: the others went on without hosts that failed or were slow

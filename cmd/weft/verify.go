@@ -39,6 +39,7 @@ func (o *pushOptions) verify(cmd *cobra.Command, args []string) error {
 // verify says who has the same.
 func (s *pushSettings) verify(ctx context.Context) error {
 	show := s.newShow()
+	s.failing = "differ, or could not be asked"
 	show.planned, show.folded = true, true // there is nothing to send
 	report, err := s.watched(ctx, show, push.Verify)
 	if report == nil {
