@@ -66,17 +66,10 @@ func partialsOf(t *testing.T, root string) (partials []string) {
 		t.Errorf("in .weft is %q", all)
 	}
 	partials, _ = filepath.Glob(filepath.Join(root, ".weft", "partial", "*"))
-	for _, dir := range partials {
-		for _, file := range []string{"map", "manifest", "data"} {
-			if _, err := os.Stat(filepath.Join(dir, file)); err != nil {
-				t.Errorf("nobody can go on from that: %v", err)
-			}
-		}
-	}
 	return partials
 }
 
-// held are the blocks that a partial has on disk, by its own map, or all if the push is done there.
+// held are the blocks that a partial has on disk, by its own map.
 func (f *fleet) held(a *fleetAgent) (blocks int) {
 	f.t.Helper()
 	partials := partialsOf(f.t, a.root)
@@ -88,10 +81,7 @@ func (f *fleet) held(a *fleetAgent) (blocks int) {
 	if err != nil || json.Unmarshal(text, &info) != nil || info.Block != fleetBlock {
 		return 0
 	}
-	octets, err := os.ReadFile(filepath.Join(partials[0], "map"))
-	if err != nil {
-		f.t.Error(err)
-	}
+	octets, _ := os.ReadFile(filepath.Join(partials[0], "map")) // who was killed early has none, or late: it is removed with the rest
 	for _, octet := range octets {
 		blocks += bits.OnesCount8(octet)
 	}
@@ -150,7 +140,7 @@ func (f *fleet) rerun(before *push.Report) *push.Report {
 	return r
 }
 
-// missed is how many blocks some agents lack.
+// missed expects that some agents have a part of the blocks.
 func missed(t *testing.T, f *fleet, some ...*fleetAgent) {
 	t.Helper()
 	for _, a := range some {
