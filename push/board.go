@@ -27,6 +27,7 @@ type note struct {
 	heard  time.Time
 	lost   error // it does not answer, or knows nothing of the push any more
 	stop   context.CancelFunc
+	lose   context.CancelCauseFunc // ends host.answers
 }
 
 func newBoard(ctx context.Context) *board {

@@ -16,8 +16,10 @@ var repeatable = map[string]bool{
 	control.MethodHello: true, control.MethodOpen: true, control.MethodFinish: true, control.MethodStatus: true, control.MethodHave: true, control.MethodPages: true, control.MethodEnd: true, control.MethodAbort: true,
 }
 
-// call asks the agent of a host for something, and waits for at most so long.
+// call asks the agent of a host for something, and waits for at most so long, and not for one that is lost.
 func call[Q, A any](ctx context.Context, node *ripc.Node, h *host, patience time.Duration, method string, q Q) (a A, err error) {
+	ctx, done := h.whileAnswers(ctx)
+	defer done()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	text, err := json.Marshal(q)

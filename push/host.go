@@ -1,6 +1,7 @@
 package push
 
 import (
+	"context"
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
@@ -17,6 +18,7 @@ type host struct {
 	address string
 	service string // name; empty: it was not found out
 	id      ripc.ID
+	answers context.Context //nolint:containedctx // ends when it is lost, with that as the cause; nil: it is not watched yet
 
 	greeting control.Greeting
 	opened   control.Opened
@@ -30,6 +32,16 @@ type host struct {
 
 // alive reports whether it still takes part.
 func (h *host) alive() bool { return h.trouble == nil && h.finished == nil }
+
+// whileAnswers is a context that ends also when the host is lost: nobody needs to wait for what it would say.
+func (h *host) whileAnswers(ctx context.Context) (context.Context, func()) {
+	if h.answers == nil {
+		return ctx, func() {}
+	}
+	within, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(h.answers, func() { cancel(context.Cause(h.answers)) })
+	return within, func() { stop(); cancel(nil) }
+}
 
 // those are the hosts for which something is true.
 func those(all []*host, is func(*host) bool) (some []*host) {

@@ -23,8 +23,10 @@ const (
 // watch begins to watch a host.
 func (p *pusher) watch(h *host) {
 	ctx, stop := context.WithCancel(p.board.ctx)
+	answers, lose := context.WithCancelCause(context.Background())
+	h.answers = answers
 	p.board.mu.Lock()
-	p.board.notes[h] = &note{stop: stop, heard: time.Now()}
+	p.board.notes[h] = &note{stop: stop, lose: lose, heard: time.Now()}
 	p.board.mu.Unlock()
 	p.board.watching.Go(func() { p.runWatch(ctx, h) })
 }
@@ -48,12 +50,22 @@ func (p *pusher) runWatch(ctx context.Context, h *host) {
 			request.Seen = status.Change
 			p.board.set(h, func(n *note) { n.status, n.heard = status, time.Now() })
 		case p.isLost(h, err):
-			p.board.set(h, func(n *note) { n.lost = err })
+			p.board.lose(h, err)
 			return
 		default:
 			_ = pause.For(ctx, retryGap) // the loop looks at ctx
 		}
 	}
+}
+
+// lose notes that a host is lost. One that has answered something may answer other calls as well.
+func (b *board) lose(h *host, err error) {
+	b.set(h, func(n *note) {
+		n.lost = err
+		if told := new(control.Trouble); !errors.As(err, &told) {
+			n.lose(silent(err))
+		}
+	})
 }
 
 // isLost judges whether another try makes sense after an error. What an agent answers is its last word; where nobody is, package ripc
@@ -73,7 +85,7 @@ func (p *pusher) knock(ctx context.Context, h *host) error {
 	case err == nil:
 		return door.Close()
 	case errors.Is(err, syscall.ECONNREFUSED):
-		p.board.set(h, func(n *note) { n.lost = err })
+		p.board.lose(h, err)
 	}
 	return nil
 }
