@@ -9,11 +9,11 @@ import (
 	"github.com/weft-fabric/weft/push"
 )
 
-// goOn has agents that were stopped give up their push: when the lease is over, or where there is no time, by their end.
+// goOn has agents that were stopped give up their push: when the lease is over, or, where there is no time or was no push, by their end.
 func (f *fleet) goOn(some ...*fleetAgent) {
 	f.t.Helper()
 	for _, a := range some {
-		if !isLong() {
+		if !isLong() || f.held(a) == 0 {
 			a.kill()
 			continue
 		}
@@ -26,16 +26,23 @@ func (f *fleet) goOn(some ...*fleetAgent) {
 // sends it what it lacks.
 func TestPushAgentStalls(t *testing.T) {
 	t.Parallel()
-	f := newFleet(t, 3, 2<<20)
-	silent := f.agents[1]
-	u := f.slowly()
-	f.await(u, half, silent)
-	silent.signal(syscall.SIGSTOP)
-	r := u.end(push.ExitPartial)
-	says(t, r, silent, "does not answer")
-	f.goOn(silent)
-	missed(t, f, silent)
-	f.rerun(r)
+	atMoments(t, []string{half.name}, func(t *testing.T, m moment) {
+		f := newFleet(t, 3, 1<<20)
+		silent := f.agents[1]
+		if m.name == "examine" {
+			f.give(f.agents[0])
+		}
+		u := f.slowly()
+		f.await(u, m, silent)
+		silent.signal(syscall.SIGSTOP)
+		r := f.ended(u)
+		if m.name == half.name {
+			says(t, r, silent, "does not answer")
+			missed(t, f, silent)
+		}
+		f.goOn(silent)
+		f.rerun(r)
+	})
 }
 
 // One that is silent for a moment only is waited for.
