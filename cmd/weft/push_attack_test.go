@@ -12,10 +12,10 @@ import (
 )
 
 // outside is a folder beside the root of an agent that nobody may touch, with a file. What it returns checks that.
-func (a *agentProcess) outside() (dir string, check func()) {
-	a.t.Helper()
+func outsideOf(t *testing.T, a *fleetAgent) (dir string, check func()) {
+	t.Helper()
 	dir = filepath.Join(filepath.Dir(a.root), "outside")
-	put(a.t, filepath.Join(dir, "file"), "precious")
+	put(t, filepath.Join(dir, "file"), "precious")
 	look := func() (all string) {
 		err := filepath.WalkDir(filepath.Dir(a.root), func(path string, _ os.DirEntry, err error) error {
 			if err != nil || strings.HasPrefix(path, a.root) {
@@ -26,31 +26,29 @@ func (a *agentProcess) outside() (dir string, check func()) {
 			return err
 		})
 		if err != nil {
-			a.t.Fatal(err)
+			t.Fatal(err)
 		}
-		return all + string(contentOf(filepath.Join(dir, "file")))
+		text, err := os.ReadFile(filepath.Join(dir, "file"))
+		if err != nil {
+			t.Error(err)
+		}
+		return all + string(text)
 	}
 	before := look()
 	return dir, func() {
-		a.t.Helper()
+		t.Helper()
 		if after := look(); after != before {
-			a.t.Errorf("outside of the root something has changed:\n%s\n%s", before, after)
+			t.Errorf("outside of the root something has changed:\n%s\n%s", before, after)
 		}
-	}
-}
-
-// ownRoot gives an agent a root with nothing else beside it.
-func (a *agentProcess) ownRoot() {
-	a.root = filepath.Join(a.t.TempDir(), "root")
-	if err := os.Mkdir(a.root, 0o755); err != nil {
-		a.t.Fatal(err)
 	}
 }
 
 // attacks are manifests that must not do what they say, by name.
 func attacks(outside string) map[string]forgery {
 	file := func(path string) manifest.Entry { return manifest.Entry{Path: path, Kind: manifest.File, Mode: 0o6777} }
-	dir := func(path string) manifest.Entry { return manifest.Entry{Path: path, Kind: manifest.Directory, Mode: 0o755} }
+	dir := func(path string) manifest.Entry {
+		return manifest.Entry{Path: path, Kind: manifest.Directory, Mode: 0o755}
+	}
 	link := func(path, to string) manifest.Entry {
 		return manifest.Entry{Path: path, Kind: manifest.Symlink, Link: to}
 	}
@@ -75,34 +73,31 @@ func attacks(outside string) map[string]forgery {
 
 // A pusher whose certificate is in order, and whose manifest is not, is told so, and touches nothing.
 func TestHostilePusher(t *testing.T) {
-	b := bareBed(t, 1)
-	b.agents[0].ownRoot()
-	outside, untouched := b.agents[0].outside()
-	b.agents[0].start()
-	for name, f := range attacks(outside) {
+	t.Parallel()
+	f := newFleet(t, 1, 1000)
+	outside, untouched := outsideOf(t, f.agents[0])
+	for name, attack := range attacks(outside) {
 		t.Run(name, func(t *testing.T) {
-			trouble := b.newHostile(f.write(t)).push()
+			trouble := f.newHostile(attack.write(t)).push()
 			if trouble == nil && name != "twice" && name != "a link, then a file" { // of those the last one counts
 				t.Error("the agent has nothing against it")
 			}
 			untouched()
-			b.agents[0].clear()
+			f.agents[0].clear(t)
 		})
 	}
 	innocent := forgery{entries: []manifest.Entry{{Path: "d", Kind: manifest.Directory, Mode: 0o755}, {Path: "d/x", Kind: manifest.File, Mode: 0o644}}}
-	if trouble := b.newHostile(innocent.write(t)).push(); trouble != nil { // it is not the pusher that is refused
+	if trouble := f.newHostile(innocent.write(t)).push(); trouble != nil { // it is not the pusher that is refused
 		t.Error(trouble)
 	}
 }
 
 // A link out of the root is not followed, by whatever name, and what it leads to stays as it is.
 func TestPushMeetsLinks(t *testing.T) {
-	b := bareBed(t, 1)
-	a := b.agents[0]
-	a.ownRoot()
-	outside, untouched := a.outside()
-	a.start()
-	source := tree(t)
+	t.Parallel()
+	f := newFleet(t, 1, 1<<20)
+	a := f.agents[0]
+	outside, untouched := outsideOf(t, a)
 	plant := func(name, to string) {
 		t.Helper()
 		if err := os.Symlink(to, filepath.Join(a.root, name)); err != nil {
@@ -112,20 +107,20 @@ func TestPushMeetsLinks(t *testing.T) {
 	plant("out", outside)
 	plant("up", "..")
 	plant("tree", outside)
-	b.push(push.ExitUsage, source, "../outside")
+	if status, said := f.plainly(f.pushTo("../outside")...); status != push.ExitUsage || !strings.Contains(said, "a destination has no part that is ..") {
+		t.Errorf("status %d: %s", status, said)
+	}
 	for _, dest := range []string{"out", "out/new", "up/outside", outside, "/etc/weft-test", "up"} {
 		for _, force := range []string{"--force=false", "-f"} {
-			o := b.push(push.ExitPreflight, source, dest, force)
-			if h := o.of(a); h.Class != control.Preflight {
-				t.Errorf("%s %s: %+v", dest, force, h)
-			}
+			r := f.begin(append(f.pushTo(dest), force)...).end(push.ExitPreflight)
+			failedAs(t, r, a, control.Preflight, "")
 			untouched()
 		}
 	}
-	b.push(push.ExitPreflight, source, ".") // a link is where a directory belongs
-	untouched()
-	b.push(push.ExitPreflight, source, ".", "-f")
-	untouched()
+	for _, force := range []string{"--force=false", "-f"} { // a link is where a directory belongs
+		failedAs(t, f.push(force).end(push.ExitPreflight), a, control.Preflight, "never replaced")
+		untouched()
+	}
 	if to, err := os.Readlink(filepath.Join(a.root, "tree")); err != nil || to != outside {
 		t.Errorf("%s, %v", to, err)
 	}
@@ -133,33 +128,34 @@ func TestPushMeetsLinks(t *testing.T) {
 
 // Directories of the destination that somebody exchanges for links while a push runs lead nowhere.
 func TestPushWhileLinksAreSwapped(t *testing.T) {
-	b := bareBed(t, 1)
-	a := b.agents[0]
-	a.ownRoot()
-	outside, untouched := a.outside()
-	a.start()
-	source := filepath.Join(t.TempDir(), "tree")
+	t.Parallel()
+	f := newFleet(t, 1, 1<<20)
+	a := f.agents[0]
+	outside, untouched := outsideOf(t, a)
 	for _, name := range []string{"a/one", "a/two", "b/c/three", "b/c/four", "file"} {
-		put(t, filepath.Join(source, name), strings.Repeat(name, 50000))
+		put(t, filepath.Join(f.source, name), strings.Repeat(name, 50000))
 	}
 	for round := range long(3, 30) {
-		r := b.start(source, "there", "-f")
+		u := f.begin(append(f.pushTo("there"), "-f", "--bwlimit", "4MB")...)
 		stop, stopped := make(chan struct{}), make(chan struct{})
 		go func() { defer close(stopped); swap(filepath.Join(a.root, "there"), outside, round, stop) }()
-		status := ended(t, r.cmd)
+		u.until(func(push.Event) bool { return false })
+		status := ended(t, u.cmd)
 		close(stop)
 		<-stopped
 		untouched()
 		if status != push.ExitOK && status != push.ExitPreflight && status != push.ExitOther {
-			t.Errorf("status %d: %s%s", status, r.errs.String(), a.log)
+			t.Errorf("status %d: %s%s", status, &u.story, &u.errs)
 		}
 	}
 	if err := os.RemoveAll(filepath.Join(a.root, "there")); err != nil {
 		t.Fatal(err)
 	}
-	o := b.push(push.ExitOK, source, "there", "-f")
-	b.agents[0].checkFolder(o)
-	same(t, source, filepath.Join(a.root, "there", "tree"))
+	f.begin(append(f.pushTo("there"), "-f")...).end(push.ExitOK)
+	same(t, f.source, filepath.Join(a.root, "there", "tree"))
+	if left := partialsOf(t, a.root); len(left) > 0 {
+		t.Errorf("%q is left", left)
+	}
 	untouched()
 }
 

@@ -24,6 +24,7 @@ type fleet struct {
 	env    []string // folders that nobody else has, so that what is left over is theirs
 	temp   string   // one of them
 	keys   string
+	pusher string // its keys
 	source string // a tree, which comes to the root of each agent
 	agents []*fleetAgent
 
@@ -34,18 +35,27 @@ type fleet struct {
 type fleetAgent struct {
 	name, root, address string
 	number              int
-	through             []string  // words before its command line, if it is to run in special ways
+	through             []string // words before its command line, if it is to run in special ways
+	keys                string
+	env                 []string  // beside the fleet's
 	cmd                 *exec.Cmd // nil: it does not run
 	log                 lines
 }
 
 // newFleet starts n agents on this host, each at an address of its own, for a tree with so much content.
 func newFleet(t *testing.T, n, size int) *fleet {
+	t.Helper()
+	return idleFleet(t, n, size).launch()
+}
+
+// idleFleet has agents that were not started.
+func idleFleet(t *testing.T, n, size int) *fleet {
+	t.Helper()
 	f := fleetOf(t, size)
 	for i := range n {
 		f.agents = append(f.agents, &fleetAgent{name: fmt.Sprintf("127.0.0.%d", i+1)})
 	}
-	return f.launch()
+	return f.equip()
 }
 
 // newRemoteFleet starts n agents on hosts of their own whose links have a rate, or the test is skipped.
@@ -55,7 +65,7 @@ func newRemoteFleet(t *testing.T, n, size int, rate string) *fleet {
 	for i := range n {
 		f.agents = append(f.agents, &fleetAgent{name: f.network.Address(i + 1), number: i + 1})
 	}
-	return f.launch()
+	return f.equip().launch()
 }
 
 func fleetOf(t *testing.T, size int) *fleet {
@@ -77,18 +87,30 @@ func fleetOf(t *testing.T, size int) *fleet {
 	return f
 }
 
-// launch makes keys and starts all agents at once.
-func (f *fleet) launch() *fleet {
+// equip gives everybody keys, and agents their roots.
+func (f *fleet) equip() *fleet {
 	f.t.Helper()
 	args := []string{"make", f.keys}
 	for _, a := range f.agents {
 		args = append(args, a.name)
 	}
 	keysJSON(f.t, append(args, "--push")...)
+	f.pusher = keyPath(f.keys, "pusher")
+	for _, a := range f.agents {
+		a.keys, a.root, a.address = keyPath(f.keys, a.name), filepath.Join(f.t.TempDir(), "root"), a.name+":0"
+		if err := os.Mkdir(a.root, 0o755); err != nil {
+			f.t.Fatal(err)
+		}
+	}
+	return f
+}
+
+// launch starts all agents at once.
+func (f *fleet) launch() *fleet {
+	f.t.Helper()
 	f.t.Cleanup(f.end)
 	var starting sync.WaitGroup
 	for _, a := range f.agents {
-		a.root, a.address = f.t.TempDir(), a.name+":0"
 		starting.Go(func() { f.start(a) })
 	}
 	if starting.Wait(); f.t.Failed() {
@@ -99,11 +121,12 @@ func (f *fleet) launch() *fleet {
 
 // start starts an agent, at the address that it had before if it did run.
 func (f *fleet) start(a *fleetAgent) {
-	cmd := f.command(a.number, "agent", "--root", a.root, "--keys", keyPath(f.keys, a.name), "--listen", a.address, "--json")
+	cmd := f.command(a.number, "agent", "--root", a.root, "--keys", a.keys, "--listen", a.address, "--json")
 	if len(a.through) > 0 {
 		cmd = exec.Command(a.through[0], slices.Concat(a.through[1:], cmd.Args)...)
 		cmd.Env = f.env
 	}
+	cmd.Env = append(slices.Clone(cmd.Env), a.env...)
 	out, err := cmd.StdoutPipe()
 	if err == nil {
 		cmd.Stderr = &a.log
@@ -140,12 +163,25 @@ func (a *fleetAgent) kill() {
 	}
 }
 
+// stop has an agent end, which it has to do well.
+func (f *fleet) stop(a *fleetAgent) {
+	f.t.Helper()
+	a.signal(syscall.SIGTERM)
+	if status := ended(f.t, a.cmd); status != 0 {
+		f.t.Errorf("agent %s ends with %d", a.name, status)
+	}
+	a.cmd = nil
+}
+
 func (a *fleetAgent) signal(s syscall.Signal) { a.cmd.Process.Signal(s) }
 
 // end kills whoever is left. What agents have said is worth reading if something went wrong.
 func (f *fleet) end() {
 	for _, a := range f.agents {
 		a.kill()
+		if text := a.log.String(); strings.Contains(text, "panic: ") || strings.Contains(text, "DATA RACE") {
+			f.t.Errorf("agent %s has not ended well", a.name)
+		}
 		if f.t.Failed() && len(f.agents) < 8 {
 			f.t.Logf("agent %s said\n%s", a.name, &a.log)
 		}

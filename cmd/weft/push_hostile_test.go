@@ -24,7 +24,7 @@ import (
 // hostile is a pusher with a certificate that is in order, and a manifest of its own making.
 type hostile struct {
 	t      *testing.T
-	agent  *agentProcess
+	agent  *fleetAgent
 	place  *pushway.Place
 	id     manifest.ID
 	key    ed25519.PrivateKey
@@ -35,25 +35,25 @@ type hostile struct {
 	seen   chan member.Event
 }
 
-// newHostile makes a pusher for the first agent of a bed.
-func (b *bed) newHostile(list []byte, summary manifest.Summary, content []byte) *hostile {
-	b.t.Helper()
-	h := &hostile{t: b.t, agent: b.agents[0], place: b.placeWith(keyPath(b.keys, "pusher")), seen: make(chan member.Event, 16),
+// newHostile makes a pusher for the first agent of a fleet.
+func (f *fleet) newHostile(list []byte, summary manifest.Summary, content []byte) *hostile {
+	f.t.Helper()
+	h := &hostile{t: f.t, agent: f.agents[0], place: f.placeWith(f.pusher), seen: make(chan member.Event, 16),
 		data: map[manifest.Stream][]byte{manifest.ManifestStream: list, manifest.ContentStream: content}}
 	if _, err := rand.Read(h.id[:]); err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	public, private, err := ed25519.GenerateKey(rand.Reader)
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	own, err := keys.Read(keyPath(b.keys, "pusher"))
+	own, err := keys.Read(f.pusher)
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	signed, err := manifest.Certify(h.id, public, crypto.Signer(own.Key), rand.Reader)
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	h.key = private
 	h.open = control.Open{ID: h.id, Dest: ".", Force: true, Preserve: true, Manifest: summary, Block: 64 << 10, Key: public,
@@ -98,7 +98,7 @@ func (h *hostile) FillPage(l manifest.Layout, page int, into [][]byte) error {
 // ask calls the agent; what it answers is of no use to anybody unless it is into.
 func (h *hostile) ask(method string, q, into any) *control.Trouble {
 	h.t.Helper()
-	text, trouble := askAt(h.t, h.place, h.agent, method, q)
+	text, trouble := ask(h.t, h.place, h.agent, method, q)
 	if trouble == nil && into != nil {
 		if err := json.Unmarshal(text, into); err != nil {
 			h.t.Fatal(err)
@@ -185,7 +185,7 @@ func (h *hostile) await(phase control.Phase) *control.Trouble {
 			return s.Error
 		}
 	}
-	h.t.Fatalf("the agent is not %s: %s", phase, h.agent.log)
+	h.t.Fatalf("the agent is not %s: %s", phase, &h.agent.log)
 	return nil
 }
 

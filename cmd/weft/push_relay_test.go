@@ -56,32 +56,25 @@ func (l liar) flip(layout manifest.Layout, block int, wire []byte) {
 
 // A relay that passes on something else is named by those who got it; they go on without it, and have no wrong byte.
 func TestPushThroughALiar(t *testing.T) {
+	t.Parallel()
 	for what, relays := range map[string]int{"content": 3, "page": 3, "manifest": 1} { // which is one block, that the first passes on
 		for at := range min(relays, long(1, 3)) {
 			t.Run(fmt.Sprint(what, at), func(t *testing.T) {
-				b := bareBed(t, 3)
-				lies := b.agents[at]
+				t.Parallel()
+				f := idleFleet(t, 3, 3<<20)
+				lies := f.agents[at]
 				lies.env = []string{asLiar + "=" + what}
-				for _, a := range b.agents {
-					a.start()
-				}
-				source := noise(t, "file", 3<<20)
-				o := b.push(push.ExitPartial, source, ".", "--block", "64KiB", "--algorithm", "pipeline")
-				o.failedAs(lies, control.Integrity, "has rejected a block of it")
-				b.check(o, source)
-				if exists(lies.root + "/file") {
-					t.Error("the liar has a file")
-				}
-				for _, a := range b.agents {
-					if a != lies {
-						b.whole(source, a)
+				r := f.launch().push("--algorithm", "pipeline").end(push.ExitPartial)
+				failedAs(t, r, lies, control.Integrity, "has rejected a block of it")
+				for _, a := range f.agents {
+					if h := outcomeOf(r, a); (h.Outcome == push.OutcomeVerified) == (a == lies) {
+						t.Errorf("%+v", h)
 					}
 				}
-				lies.end(lies.cmd)
+				f.clean(r)
+				f.stop(lies)
 				lies.env = nil
-				lies.start()
-				b.push(push.ExitOK, source, ".", "--block", "64KiB")
-				b.whole(source, b.agents...)
+				f.rerun(r)
 			})
 		}
 	}

@@ -2,9 +2,12 @@ package main
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"io"
 	"math/rand/v2"
 	"net"
+	"os"
+	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -22,7 +25,9 @@ var strangers = []stranger{
 	func(c net.Conn, random *rand.Rand) { write(c, oneport.Preface("control")[:random.IntN(32)]) },
 	func(c net.Conn, random *rand.Rand) { write(c, oneport.Preface("control"), junk(random, 4000)) },
 	func(c net.Conn, random *rand.Rand) { write(c, oneport.Preface("control-nic"), junk(random, 4000)) },
-	func(c net.Conn, random *rand.Rand) { write(c, oneport.Preface("data/0123456789abcdef"), junk(random, 4000)) },
+	func(c net.Conn, random *rand.Rand) {
+		write(c, oneport.Preface("data/0123456789abcdef"), junk(random, 4000))
+	},
 	func(c net.Conn, _ *rand.Rand) { write(c, []byte("GET / HTTP/1.1\r\nHost: weft\r\n\r\n")) },
 	unnamed("control"),
 	unnamed("control-nic"),
@@ -72,60 +77,96 @@ func (s stranger) visit(address string, random *rand.Rand, patience time.Duratio
 
 // Whoever talks to agents meanwhile, and whatever they are told: a push comes to its end, and agents live.
 func TestPushAmongStrangers(t *testing.T) {
-	b := newBed(t, 3)
-	source := noise(t, "file", 4<<20)
+	t.Parallel()
+	f := newFleet(t, 3, 2<<20)
 	var visits sync.WaitGroup
 	over := make(chan struct{})
 	for i, s := range strangers {
 		visits.Go(func() {
-			random := rand.New(rand.NewPCG(uint64(i), uint64(i)))
+			random := rand.New(rand.NewPCG(uint64(i), 1))
 			for {
 				select {
 				case <-over:
 					return
 				default:
-					s.visit(b.agents[random.IntN(3)].address, random, 50*time.Millisecond)
+					s.visit(f.agents[random.IntN(3)].address, random, 50*time.Millisecond)
 				}
 			}
 		})
 	}
 	for range long(1, 20) {
-		o := b.start(source, ".").end(push.ExitOK)
-		b.check(o, source)
-		b.whole(source, b.agents...)
-		if o.Repairs > 0 {
-			t.Errorf("%d repairs", o.Repairs)
+		r := f.slowly().end(push.ExitOK)
+		f.clean(r)
+		if r.Repairs > 0 {
+			t.Errorf("%d repairs", r.Repairs)
 		}
-		for _, a := range b.agents {
-			a.clear()
+		for _, a := range f.agents {
+			a.clear(t)
 		}
 	}
 	close(over)
 	visits.Wait()
-	b.finish(source)
+	f.clean(f.push().end(push.ExitOK))
+	f.stopAll()
+}
+
+// stopAll has all agents end, and end well.
+func (f *fleet) stopAll() {
+	f.t.Helper()
+	for _, a := range f.agents {
+		f.stop(a)
+	}
+}
+
+// clear removes what pushes have brought.
+func (a *fleetAgent) clear(t *testing.T) {
+	t.Helper()
+	tops, err := os.ReadDir(a.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, top := range tops {
+		if top.Name() == ".weft" {
+			continue
+		}
+		if err := os.RemoveAll(filepath.Join(a.root, top.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 // Those who know which push is under way, and dial its own door.
 func TestPushWithStrangersAtItsDoor(t *testing.T) {
+	t.Parallel()
 	for _, plain := range []string{"--plain=false", "--plain"} {
 		t.Run(plain, func(t *testing.T) {
-			b := newBed(t, 2)
-			source := noise(t, "file", 4<<20)
-			r := b.start(source, ".", plain)
-			b.agents[0].await(4)
-			door := "data/" + b.agents[0].pushID()[:16]
-			random := rand.New(rand.NewPCG(1, 2))
+			f := newFleet(t, 2, 2<<20)
+			u := f.slowly(plain)
+			f.await(u, moment{"early", begins("send"), 10}, f.agents[0])
+			door := "data/" + pushAt(t, f.agents[0])[:16]
 			var visits sync.WaitGroup
-			for range 20 {
-				for _, s := range []stranger{unnamed(door), func(c net.Conn, _ *rand.Rand) { write(c, oneport.Preface(door), junk(rand.New(rand.NewPCG(3, 4)), 4000)) }} {
-					address, seed := b.agents[random.IntN(2)].address, random.Uint64()
-					visits.Go(func() { s.visit(address, rand.New(rand.NewPCG(seed, 1)), 100*time.Millisecond) })
+			for i := range 20 {
+				for _, s := range []stranger{unnamed(door), func(c net.Conn, random *rand.Rand) { write(c, oneport.Preface(door), junk(random, 4000)) }} {
+					visits.Go(func() { s.visit(f.agents[i%2].address, rand.New(rand.NewPCG(uint64(i), 2)), 100*time.Millisecond) })
 				}
 			}
 			visits.Wait()
-			o := r.end(push.ExitOK)
-			b.check(o, source)
-			b.whole(source, b.agents...)
+			f.clean(u.end(push.ExitOK))
+			f.stopAll()
 		})
 	}
+}
+
+// pushAt is the push of an agent's only partial.
+func pushAt(t *testing.T, a *fleetAgent) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(partialsOf(t, a.root)[0], "info"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var info struct{ ID string }
+	if err := json.Unmarshal(text, &info); err != nil {
+		t.Fatal(err)
+	}
+	return info.ID
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"encoding/json"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -45,63 +46,97 @@ func shortLived(t *testing.T, dir, name string, ends time.Time) string {
 	return path
 }
 
-// refusedPush pushes to one agent, for people, and wants status 7 and words that help.
-func (b *bed) refusedPush(pusher string, says ...string) {
-	b.t.Helper()
-	source := noise(b.t, "file", 1<<10)
-	status, out, errs := pushed(b.t, "push", source, ".", "--keys", pusher, "-w", b.agents[0].address)
+// refuses has a push to an agent fail with status 7, and with words that help.
+func (f *fleet) refuses(pusher string, words ...string) {
+	f.t.Helper()
+	f.pusher = pusher
+	status, said := f.plainly(f.pushLine()...)
 	if status != push.ExitAuth {
-		b.t.Errorf("status %d: %s%s%s", status, out, errs, b.logs())
+		f.t.Errorf("status %d: %s", status, said)
 	}
-	for _, word := range says {
-		if !strings.Contains(out+errs, word) {
-			b.t.Errorf("nobody says %q: %s%s", word, out, errs)
+	for _, word := range words {
+		if !strings.Contains(said, word) {
+			f.t.Errorf("nobody says %q: %s", word, said)
 		}
 	}
-	b.check(outcome{})
-	empty(b.t, b.agents[0].root)
+	f.clean(nil)
+	empty(f.t, f.agents[0].root)
+}
+
+// rekey starts an agent with other keys.
+func (f *fleet) rekey(a *fleetAgent, keys string) {
+	f.t.Helper()
+	f.stop(a)
+	a.keys = keys
+	f.start(a)
 }
 
 // Keys of another cluster, at either end.
 func TestPushAcrossClusters(t *testing.T) {
-	b, other := newBed(t, 1), filepath.Join(t.TempDir(), "other")
+	t.Parallel()
+	f, other := newFleet(t, 1, 1000), filepath.Join(t.TempDir(), "other")
+	pusher := f.pusher
 	keysJSON(t, "make", other, "127.0.0.1", "--push")
-	b.refusedPush(keyPath(other, "pusher"), "not from the authority of --keys", "'weft keys make'")
-	b.agents[0].end(b.agents[0].cmd)
-	b.agents[0].keys = keyPath(other, "127.0.0.1")
-	b.agents[0].start()
-	b.refusedPush(keyPath(b.keys, "pusher"), "not from the authority of --keys", "'weft keys make'")
+	f.refuses(keyPath(other, "pusher"), "not from the authority of --keys", "'weft keys make'")
+	f.rekey(f.agents[0], keyPath(other, "127.0.0.1"))
+	f.refuses(pusher, "not from the authority of --keys", "'weft keys make'")
+}
+
+// A pusher that trusts the agent, and not the other way round: only the agent knows.
+func TestPushByAStranger(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 1, 1000)
+	a, err := keys.NewAuthority(defaultCluster, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := a.Issue(requestForPush(control.RolePusher, time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	known, err := keys.ReadAuthority(keyPath(f.keys, authorityName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.Authorities = append(b.Authorities, known.Bundle().Certificate)
+	path := keyPath(t.TempDir(), control.RolePusher)
+	if err := b.Write(path); err != nil {
+		t.Fatal(err)
+	}
+	f.refuses(path, "its agent does not accept the certificate of --keys")
 }
 
 // Certificates that have ended, at either end.
 func TestPushWithExpiredKeys(t *testing.T) {
-	b := bareBed(t, 1)
-	ends := time.Now().Add(3 * time.Second) // the agent has to start before
-	b.agents[0].keys = shortLived(t, b.keys, "127.0.0.1", ends)
-	b.agents[0].start()
+	t.Parallel()
+	f := idleFleet(t, 1, 1000)
+	a, pusher := f.agents[0], f.pusher
+	own, ends := a.keys, time.Now().Add(3*time.Second) // the agent has to start before
+	a.keys = shortLived(t, f.keys, a.name, ends)
+	f.launch()
 	time.Sleep(time.Until(ends.Add(time.Second)))
-	b.refusedPush(keyPath(b.keys, "pusher"), b.agents[0].address+": the certificate of its agent is not valid now", "weft keys renew")
-	b.agents[0].end(b.agents[0].cmd)
-	b.agents[0].keys = keyPath(b.keys, "127.0.0.1")
-	b.agents[0].start()
-	b.refusedPush(shortLived(t, b.keys, control.RolePusher, ends), "certificate of pusher ended", "weft keys renew")
+	f.refuses(pusher, a.address+": the certificate of its agent is not valid now", "weft keys renew")
+	f.rekey(a, own)
+	f.refuses(shortLived(t, f.keys, control.RolePusher, ends), "certificate of pusher ended", "weft keys renew")
 }
 
 // An agent whose certificate is of the right cluster, and not for the name that it is called by.
 func TestPushToAnAgentThatIsAnother(t *testing.T) {
-	b := bareBed(t, 1)
-	b.agents[0].keys = keyPath(b.keys, "else")
-	keysJSON(t, "issue", b.keys, "else", "--role", control.RoleAgent, "--service", control.Service("else"))
-	b.agents[0].start()
-	b.refusedPush(keyPath(b.keys, "pusher"), "another name", "weft keys make DIR HOST --push")
+	t.Parallel()
+	f := idleFleet(t, 1, 1000)
+	keysJSON(t, "issue", f.keys, "else", "--role", control.RoleAgent, "--service", control.Service("else"))
+	f.agents[0].keys = keyPath(f.keys, "else")
+	f.launch().refuses(f.pusher, "another name", "weft keys make DIR HOST --push")
 }
 
 // Who has only an agent's certificate cannot push, whatever program it uses.
 func TestPushWithAnAgentsKeys(t *testing.T) {
-	b := newBed(t, 1)
-	b.refusedPush(b.agents[0].keys, `only a "pusher" may push`)
+	t.Parallel()
+	f := newFleet(t, 1, 1000)
+	f.refuses(f.agents[0].keys, `only a "pusher" may push`)
+	place := f.placeWith(f.agents[0].keys)
 	for _, method := range []string{control.MethodHello, control.MethodOpen, control.MethodAbort} {
-		_, err := b.ask(b.agents[0].keys, method, control.Hello{Version: control.Version})
+		_, err := ask(t, place, f.agents[0], method, control.Hello{Version: control.Version})
 		if err == nil || err.Class != control.Authorization {
 			t.Errorf("%s: %v", method, err)
 		}
@@ -109,39 +144,34 @@ func TestPushWithAnAgentsKeys(t *testing.T) {
 }
 
 // placeWith is where somebody calls the agents of a bed from, in this process.
-func (b *bed) placeWith(pem string) *pushway.Place {
-	b.t.Helper()
+func (f *fleet) placeWith(pem string) *pushway.Place {
+	f.t.Helper()
 	ring, err := keys.Open(keys.Config{Files: []string{pem}})
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	table := map[string][]string{}
-	for _, a := range b.agents {
+	for _, a := range f.agents {
 		table[control.Service(a.name)] = []string{a.address}
 	}
 	agents, err := static.New(table)
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	place, err := pushway.Open(pushway.Config{Listen: "127.0.0.1:0", Keys: ring, Resolver: agents})
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	b.t.Cleanup(func() {
+	f.t.Cleanup(func() {
 		if err := place.Close(); err != nil {
-			b.t.Error(err)
+			f.t.Error(err)
 		}
 	})
 	return place
 }
 
-// ask calls the first agent with somebody's keys, and returns its answer.
-func (b *bed) ask(pem, method string, q any) (json.RawMessage, *control.Trouble) {
-	b.t.Helper()
-	return askAt(b.t, b.placeWith(pem), b.agents[0], method, q)
-}
-
-func askAt(t *testing.T, place *pushway.Place, a *agentProcess, method string, q any) (json.RawMessage, *control.Trouble) {
+// ask calls an agent, and returns its answer.
+func ask(t *testing.T, place *pushway.Place, a *fleetAgent, method string, q any) (json.RawMessage, *control.Trouble) {
 	t.Helper()
 	text, err := json.Marshal(q)
 	if err != nil {
@@ -151,7 +181,7 @@ func askAt(t *testing.T, place *pushway.Place, a *agentProcess, method string, q
 	defer cancel()
 	m, err := place.Node().Do(ctx, ripc.Request{To: ripc.Name(control.Service(a.name)), Items: [][]byte{[]byte(method), text}})
 	if err != nil {
-		t.Fatalf("%s: %v: %s", method, err, a.log)
+		t.Fatalf("%s: %v: %s", method, err, &a.log)
 	}
 	defer m.Release()
 	var answer struct {
@@ -166,19 +196,22 @@ func askAt(t *testing.T, place *pushway.Place, a *agentProcess, method string, q
 
 // A pusher of another version is told both versions by the agent.
 func TestPusherOfAnotherVersion(t *testing.T) {
-	b := newBed(t, 1)
-	_, err := b.ask(keyPath(b.keys, "pusher"), control.MethodHello, control.Hello{Version: control.Version + 1, Weft: "9.8.7"})
-	if err == nil || err.Class != control.Preflight || !strings.Contains(err.Text, "weft 9.8.7 and speaks version 2, the agent is weft unreleased and speaks version 1") {
-		t.Error(err)
+	t.Parallel()
+	f := newFleet(t, 1, 1000)
+	_, err := ask(t, f.placeWith(f.pusher), f.agents[0], control.MethodHello, control.Hello{Version: control.Version + 1, Weft: "9.8.7"})
+	want := fmt.Sprintf("weft 9.8.7 and speaks version %d, the agent is weft unreleased and speaks version %d", control.Version+1, control.Version)
+	if err == nil || err.Class != control.Preflight || !strings.Contains(err.Text, want) {
+		t.Errorf("%v, want %s", err, want)
 	}
 }
 
 // An agent of another version, which takes everybody for one of its own, is found out by the pusher, and the others get it.
 func TestPushToAnAgentOfAnotherVersion(t *testing.T) {
-	b := newBed(t, 2)
-	old := b.agents[0]
-	old.end(old.cmd)
-	place := b.placeAs(old)
+	t.Parallel()
+	f := newFleet(t, 2, 1<<20)
+	old := f.agents[0]
+	f.stop(old)
+	place := f.placeAs(old)
 	service, err := place.Node().Register(t.Context(), control.Service(old.name))
 	if err != nil {
 		t.Fatal(err)
@@ -188,28 +221,26 @@ func TestPushToAnAgentOfAnotherVersion(t *testing.T) {
 	go func() { served <- service.Serve(serving, 4, greetAs(control.Version+1, "9.8.7")) }()
 	defer func() { stop(); <-served }()
 	old.address = place.Address()
-	source := noise(t, "file", 1<<20)
-	o := b.push(push.ExitPartial, source, ".")
-	o.failedAs(old, control.Preflight, "speaks version 2 (weft 9.8.7), this end version 1 (weft unreleased)")
-	b.check(o, source)
-	b.whole(source, b.agents[1])
-	b.push(push.ExitPreflight, source, ".", "-x", b.agents[1].name)
+	r := f.push().end(push.ExitPartial)
+	failedAs(t, r, old, control.Preflight, fmt.Sprintf("speaks version %d (weft 9.8.7), this end version %d (weft unreleased)", control.Version+1, control.Version))
+	f.clean(r)
+	f.push("-x", f.agents[1].address).end(push.ExitPreflight)
 }
 
 // placeAs is a place in this process with the keys of an agent.
-func (b *bed) placeAs(a *agentProcess) *pushway.Place {
-	b.t.Helper()
+func (f *fleet) placeAs(a *fleetAgent) *pushway.Place {
+	f.t.Helper()
 	ring, err := keys.Open(keys.Config{Files: []string{a.keys}})
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	place, err := pushway.Open(pushway.Config{Listen: a.name + ":0", Keys: ring})
 	if err != nil {
-		b.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	b.t.Cleanup(func() {
+	f.t.Cleanup(func() {
 		if err := place.Close(); err != nil {
-			b.t.Error(err)
+			f.t.Error(err)
 		}
 	})
 	return place

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/push"
+	"github.com/weft-fabric/weft/push/control"
 )
 
 // How pushes of these tests go: slow enough that things can happen on the way, and in blocks that can be counted.
@@ -31,15 +32,24 @@ type underWay struct {
 }
 
 // pushLine is the command line of such a push.
-func (f *fleet) pushLine() []string {
-	return []string{"push", f.source, ".", "--keys", keyPath(f.keys, "pusher"), "-w", f.hostlist(), "--block", fmt.Sprint(fleetBlock), "--provider", "tcp"}
+func (f *fleet) pushLine() []string { return f.pushTo(".") }
+
+// pushTo is one to another place.
+func (f *fleet) pushTo(dest string) []string {
+	return []string{"push", f.source, dest, "--keys", f.pusher, "-w", f.hostlist(), "--block", fmt.Sprint(fleetBlock), "--provider", "tcp"}
 }
 
 // push starts to push the tree to all agents.
 func (f *fleet) push(args ...string) *underWay {
 	f.t.Helper()
+	return f.begin(append(f.pushLine(), args...)...)
+}
+
+// begin starts a push by a command line.
+func (f *fleet) begin(line ...string) *underWay {
+	f.t.Helper()
 	u := &underWay{t: f.t}
-	u.cmd = f.command(0, append(append(f.pushLine(), "--json"), args...)...)
+	u.cmd = f.command(0, append(line, "--json")...)
 	u.cmd.Stderr = &u.errs
 	out, err := u.cmd.StdoutPipe()
 	if err != nil {
@@ -50,6 +60,18 @@ func (f *fleet) push(args ...string) *underWay {
 	}
 	u.events = json.NewDecoder(out)
 	return u
+}
+
+// plainly runs a command for people, and returns what they see.
+func (f *fleet) plainly(line ...string) (status int, said string) {
+	f.t.Helper()
+	var out lines
+	cmd := f.command(0, line...)
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		f.t.Fatal(err)
+	}
+	return ended(f.t, cmd), out.String()
 }
 
 // slowly has a push take its time.
@@ -121,4 +143,21 @@ func says(t *testing.T, r *push.Report, a *fleetAgent, text string) {
 	if h := outcomeOf(r, a); h.Outcome != push.OutcomeFailed || !strings.Contains(h.Text, text) {
 		t.Errorf("of %s it says %s: %q, and not %q", a.name, h.Outcome, h.Text, text)
 	}
+}
+
+// failedAs is says, with the class of the trouble.
+func failedAs(t *testing.T, r *push.Report, a *fleetAgent, class control.Class, text string) {
+	t.Helper()
+	says(t, r, a, text)
+	if h := outcomeOf(r, a); h.Class != class {
+		t.Errorf("of %s it says %s, and not %s: %s", a.name, h.Class, class, h.Text)
+	}
+}
+
+// long is the first number, or the second if there is time.
+func long(short, full int) int {
+	if isLong() {
+		return full
+	}
+	return short
 }
