@@ -86,7 +86,7 @@ func TestPushOfAChangingSource(t *testing.T) {
 					}
 				}
 				f.clean(r)
-				r = f.push().end(push.ExitOK)
+				f.push().end(push.ExitOK)
 				for _, a := range f.agents {
 					same(t, f.source, filepath.Join(a.root, "tree"))
 				}

@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"crypto"
 	"crypto/ed25519"
 	"crypto/rand"
 	"encoding/json"
@@ -51,7 +50,7 @@ func (f *fleet) newHostile(list []byte, summary manifest.Summary, content []byte
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	signed, err := manifest.Certify(h.id, public, crypto.Signer(own.Key), rand.Reader)
+	signed, err := manifest.Certify(h.id, public, own.Key, rand.Reader)
 	if err != nil {
 		f.t.Fatal(err)
 	}
