@@ -65,11 +65,12 @@ func isKind(s *unix.Stat_t, kind uint32) bool { return s.Mode&unix.S_IFMT == kin
 // drop closes what was only read or found, where nothing can be lost.
 func drop(c io.Closer) { _ = c.Close() }
 
-// folders finds the folders of entries below DEST. The last one stays open: entries come in walk order.
+// folders finds the folders of entries below DEST. The last one stays open, or is known not to be there: entries come in walk order.
 type folders struct {
-	dest *os.File
-	path string
-	last *os.File
+	dest   *os.File
+	path   string
+	last   *os.File
+	failed error // to open it
 }
 
 // of returns the folder of a path, open as a path only, and the name in it.
@@ -78,20 +79,19 @@ func (f *folders) of(path string) (dir *os.File, name string, err error) {
 	if parent == "" {
 		return f.dest, name, nil
 	}
-	if f.last != nil && f.path == parent {
-		return f.last, name, nil
+	if f.path != parent {
+		f.close()
+		f.path = parent
+		f.last, f.failed = openPath(f.dest, parent)
 	}
-	f.close()
-	f.last, err = openPath(f.dest, parent)
-	f.path = parent
-	return f.last, name, err
+	return f.last, name, f.failed
 }
 
 func (f *folders) close() {
 	if f.last != nil {
 		drop(f.last)
-		f.last = nil
 	}
+	f.path, f.last = "", nil
 }
 
 func split(path string) (parent, name string) {

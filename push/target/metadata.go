@@ -42,9 +42,27 @@ func (m *metadata) apply(f *os.File, there *unix.Stat_t) (changed bool, err erro
 		changed = true
 	}
 	if there.Mtim.Nano() != m.time {
-		return true, unix.UtimesNanoAt(fd, "", m.times(), unix.AT_EMPTY_PATH)
+		return true, m.applyTime(fd)
 	}
 	return changed, nil
+}
+
+func (m *metadata) applyTime(fd int) error {
+	return unix.UtimesNanoAt(fd, "", m.times(), unix.AT_EMPTY_PATH)
+}
+
+// isSo reports whether nothing has to be set.
+func (m *metadata) isSo(there *unix.Stat_t) bool {
+	return there.Mode&0o7777 == m.mode && there.Mtim.Nano() == m.time && (!m.owner || there.Uid == m.uid && there.Gid == m.gid)
+}
+
+// whileWritten is the mode with which a file may be made before it is placed: its own, if the agent can still read and write it, and it gives
+// nobody the rights of its owner.
+func (m *metadata) whileWritten() uint32 {
+	if m.mode&^0o777 == 0 && m.mode&privateMode == privateMode {
+		return m.mode
+	}
+	return privateMode
 }
 
 // applyLink sets what a symbolic link has.

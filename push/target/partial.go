@@ -151,21 +151,33 @@ func dataName(number uint64) string {
 
 // openData opens the file of an entry.
 func (p *partial) openData(name string, flags int) (*os.File, error) {
-	fd, err := openat(p.data, name, flags)
-	if flags&unix.O_CREAT != 0 && missing(err) {
-		if err := p.makeGroup(name); err != nil {
-			return nil, err
-		}
-		fd, err = openat(p.data, name, flags)
-	}
+	fd, err := p.openFile(name, flags, privateMode)
 	if err != nil {
 		return nil, err
 	}
 	return os.NewFile(uintptr(fd), name), nil
 }
 
-func openat(dir *os.File, name string, flags int) (int, error) {
-	return unix.Openat(int(dir.Fd()), name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, 0o600)
+// privateMode is that of a file until it is placed, in a folder that is closed to others.
+const privateMode = 0o600
+
+// create opens an empty file for an entry, to write; one that was there keeps its mode.
+func (p *partial) create(name string, mode uint32) (fd int, err error) {
+	return p.openFile(name, unix.O_WRONLY|unix.O_CREAT|unix.O_TRUNC, mode)
+}
+
+func (p *partial) openFile(name string, flags int, mode uint32) (fd int, err error) {
+	open := func() (int, error) {
+		return unix.Openat(int(p.data.Fd()), name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, mode)
+	}
+	fd, err = open()
+	if flags&unix.O_CREAT != 0 && missing(err) {
+		if err := p.makeGroup(name); err != nil {
+			return -1, err
+		}
+		fd, err = open()
+	}
+	return fd, err
 }
 
 // makeGroup makes the folder that a name of data is in.

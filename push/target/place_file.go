@@ -14,7 +14,10 @@ import (
 
 // file gives a file that came its metadata and its name.
 func (c *commit) file(number uint64, e *manifest.Entry, dir *os.File, name string) error {
-	data := dataName(number)
+	data, m := dataName(number), c.metadataOf(e)
+	if c.isReady(data, e, &m) {
+		return c.name(data, e, dir, name)
+	}
 	f, err := c.openWhole(number, e)
 	if err != nil {
 		return err
@@ -27,7 +30,6 @@ func (c *commit) file(number uint64, e *manifest.Entry, dir *os.File, name strin
 	if uint64(there.Size) != e.Size {
 		return fmt.Errorf("%d of %d bytes are in the partial: %w", there.Size, e.Size, ErrChanged)
 	}
-	m := c.metadataOf(e)
 	if _, err := m.apply(f, &there); err != nil {
 		return err
 	}
@@ -37,6 +39,15 @@ func (c *commit) file(number uint64, e *manifest.Entry, dir *os.File, name strin
 		}
 	}
 	return c.name(data, e, dir, name)
+}
+
+// isReady reports whether a file of the partial needs nothing but its name.
+func (c *commit) isReady(data string, e *manifest.Entry, m *metadata) bool {
+	if c.few || e.Content() == 0 {
+		return false
+	}
+	there, err := statAt(c.partial.data, data)
+	return err == nil && isKind(&there, unix.S_IFREG) && uint64(there.Size) == e.Size && m.isSo(&there)
 }
 
 // openWhole opens a file of the partial. One that has no content was never written.
