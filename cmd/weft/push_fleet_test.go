@@ -175,6 +175,14 @@ func (f *fleet) stop(a *fleetAgent) {
 
 func (a *fleetAgent) signal(s syscall.Signal) { a.cmd.Process.Signal(s) }
 
+// forget removes what an agent was sent.
+func (a *fleetAgent) forget(t *testing.T) {
+	t.Helper()
+	if out, err := exec.Command("find", a.root, "-mindepth", "1", "-delete").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+}
+
 // end kills whoever is left. What agents have said is worth reading if something went wrong.
 func (f *fleet) end() {
 	for _, a := range f.agents {

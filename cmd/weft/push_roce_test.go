@@ -109,14 +109,6 @@ func TestRocePushMemoryNotLocked(t *testing.T) {
 	says(t, r, f.agents[1], "does not have the way ibv")
 }
 
-// forget removes what an agent was sent.
-func (a *fleetAgent) forget(t *testing.T) {
-	t.Helper()
-	if out, err := exec.Command("find", a.root, "-mindepth", "1", "-delete").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, out)
-	}
-}
-
 // Devices that do not reach each other are found out when hosts are to meet, and TCP is taken.
 func TestRocePushDevicesApart(t *testing.T) {
 	inGuest(t, "1")
