@@ -27,7 +27,7 @@ ROCE         := qemu-system-x86 busybox-static kmod xz-utils iproute2 \
 ROCE_TIMEOUT ?= 15m
 
 .DEFAULT_GOAL := build
-.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-multicast bench-waiting bench-paper bench-ripc results report bench-roce clean help
+.PHONY: build static run test test-roce test-long fuzz check bench bench-verbs bench-multicast bench-waiting bench-paper bench-ripc bench-push results report bench-roce clean help
 
 build: ## build bin/weft, which needs only the C library
 	@scripts/need gcc gcc libc6-dev || echo "make: without a C compiler $(BIN) cannot load RDMA" >&2
@@ -94,11 +94,19 @@ bench-ripc: ## measure messages between services beside UCX, sockets, gRPC, NATS
 	cd bench/ripc/peers && CGO_ENABLED=1 $(GO) build -buildvcs=false -o ../../../bin/ripc-peers .
 	$(GO) run -buildvcs=false ./bench/ripc -version '$(VERSION)' -peers bin/ripc-peers -out bench/results/ripc.json
 
+# Whom weft push is compared with.
+PUSHERS := rsync udpcast aria2 b3sum iproute2
+
+bench-push: build ## measure weft push beside rsync, BitTorrent, udpcast and bare multicast, and record it (an hour, a quiet machine, root)
+	@scripts/need --all $(PUSHERS) || true # who is missing is a row that failed
+	$(BIN) bench push --out bench/results/push.json
+
 results: ## measure everything for docs/results.md, and write it anew (more than an hour, a quiet machine, root)
 	-$(MAKE) --no-print-directory bench-paper
 	-$(MAKE) --no-print-directory bench-waiting
 	-$(MAKE) --no-print-directory bench-multicast
 	-$(MAKE) --no-print-directory bench-ripc
+	-$(MAKE) --no-print-directory bench-push
 	-$(MAKE) --no-print-directory bench-verbs
 	-$(MAKE) --no-print-directory bench-roce
 	$(MAKE) --no-print-directory report

@@ -25,6 +25,7 @@ type Machine struct {
 	MPICH   string `json:"mpich,omitempty"`
 	UDPCast string `json:"udpcast,omitempty"`
 	Aria2   string `json:"aria2,omitempty"`
+	Rsync   string `json:"rsync,omitempty"`
 }
 
 func thisMachine() Machine {

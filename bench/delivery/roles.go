@@ -12,7 +12,8 @@ var errRole = errors.New("this is for weft bench itself")
 
 // roles are what this program does on the hosts, in processes of its own.
 func roles() map[string]func([]string) error {
-	return map[string]func([]string) error{"copy-read": playRead, "copy-write": playWrite, "tracker": playTracker}
+	return map[string]func([]string) error{"copy-read": playRead, "copy-write": playWrite, "tracker": playTracker, "relay": playRelay,
+		"greet": playGreet, "call": playCall}
 }
 
 // Play plays a role: its name, and what it is to know. A program that uses this package calls it for its arguments behind

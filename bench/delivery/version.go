@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Version is that of the program which delivers for a kind: udpcast's or aria2's.
+// Version is that of the program which delivers for a kind: udpcast's, rsync's or aria2's.
 func Version(ctx context.Context, kind Kind) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
@@ -16,7 +16,11 @@ func Version(ctx context.Context, kind Kind) (string, error) {
 		// It has no flag for this, but begins with its name. It sends nothing: there is no such interface.
 		return versionSaid(exec.CommandContext(ctx, "udp-sender", "--interface", "none", "--file", "/dev/null"))
 	}
-	return versionSaid(exec.CommandContext(ctx, "aria2c", "--version"))
+	program := "aria2c"
+	if kind == KindRsync {
+		program = "rsync"
+	}
+	return versionSaid(exec.CommandContext(ctx, program, "--version"))
 }
 
 // versionSaid is the first number that a program prints. Whether it ends well does not matter.

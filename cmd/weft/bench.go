@@ -18,6 +18,6 @@ drawn and kept all the same.`,
 		Args: noMore,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
-	cmd.AddCommand(newBenchMulticast(), newBenchReport(), newBenchWaiting(), newBenchPlay())
+	cmd.AddCommand(newBenchMulticast(), newBenchPush(), newBenchReport(), newBenchWaiting(), newBenchPlay())
 	return cmd
 }

@@ -1,8 +1,10 @@
 package network
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -38,4 +40,22 @@ func parseSent(table string, ports int) ([]uint64, error) {
 		return nil, fmt.Errorf("%d of %d ports are in the table of devices", found, ports)
 	}
 	return sent, nil
+}
+
+// parseAccepted finds the passive opens in the kernel's table of counters, which has a line of names before each line of numbers.
+func parseAccepted(table string) (uint64, error) {
+	const line = "Tcp:"
+	var names []string
+	for text := range strings.Lines(table) {
+		fields := strings.Fields(text)
+		if len(fields) == 0 || fields[0] != line {
+			continue
+		}
+		at := slices.Index(names, "PassiveOpens")
+		if at > 0 && at < len(fields) {
+			return strconv.ParseUint(fields[at], 10, 64)
+		}
+		names = fields
+	}
+	return 0, errors.New("the table of counters does not tell how many connections were accepted")
 }

@@ -1,6 +1,7 @@
 package network
 
 import (
+	"os/exec"
 	"slices"
 	"testing"
 )
@@ -42,5 +43,42 @@ func TestReceived(t *testing.T) {
 	after, err := n.Received()
 	if err != nil || after[1] <= before[1] {
 		t.Errorf("the second host had received %d bytes, and now %d (%v)", before[1], after[1], err)
+	}
+}
+
+const counters = `Ip: Forwarding DefaultTTL
+Ip: 1 64
+Tcp: RtoAlgorithm ActiveOpens PassiveOpens
+Tcp: 1 5 17
+`
+
+func TestParseAccepted(t *testing.T) {
+	if got, err := parseAccepted(counters); got != 17 || err != nil {
+		t.Errorf("%d, %v", got, err)
+	}
+	for _, bad := range []string{"", "Tcp: PassiveOpens\n", "Tcp: A PassiveOpens\nTcp: 1\n", "Tcp: A PassiveOpens\nTcp: 1 x\n"} {
+		if got, err := parseAccepted(bad); err == nil {
+			t.Errorf("%q has %d", bad, got)
+		}
+	}
+}
+
+func FuzzParseAccepted(f *testing.F) {
+	f.Add(counters)
+	f.Fuzz(func(_ *testing.T, table string) { _, _ = parseAccepted(table) })
+}
+
+// TestAccepted makes one connection, and sees it counted where it was accepted.
+func TestAccepted(t *testing.T) {
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip(err)
+	}
+	n := up(t, Config{Racks: []int{2}, Rate: "200mbit"})
+	run(t, n, 1, "python3", "-c", "import socket; s=socket.create_server(('127.0.0.1',9)); c=socket.create_connection(('127.0.0.1',9)); s.accept()")
+	if got, err := n.Accepted(1); got != 1 || err != nil {
+		t.Errorf("%d connections were accepted, %v", got, err)
+	}
+	if got, err := n.Accepted(0); got != 0 || err != nil {
+		t.Errorf("%d connections were accepted elsewhere, %v", got, err)
 	}
 }

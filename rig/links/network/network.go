@@ -114,6 +114,15 @@ func (n *Network) Limit(host int, rate string) error {
 	return errors.Join(n.hosts[host].batch("tc", limit(nil, "eth0", rate)), n.switches.batch("tc", limit(nil, fmt.Sprint("port", host), rate)))
 }
 
+// Accepted is how many TCP connections were accepted on a host since the network was made.
+func (n *Network) Accepted(host int) (uint64, error) {
+	text, err := os.ReadFile("/proc/" + n.hosts[host].pid() + "/net/snmp")
+	if err != nil {
+		return 0, err
+	}
+	return parseAccepted(string(text))
+}
+
 // Hosts is how many there are.
 func (n *Network) Hosts() int { return len(n.hosts) }
 
