@@ -42,8 +42,6 @@ import (
 const (
 	MaxPushes = 64  // that are open at a time, those included whose end was not asked for
 	MaxCalls  = 256 // that are answered at a time
-
-	maxPages = 48 << 20 // bytes of pages of hashes, all pushes together
 )
 
 // How long things last.
@@ -123,7 +121,7 @@ func newAgent(config Config, d disk) (*agent, error) {
 	}
 	config.PartialAge = cmp.Or(config.PartialAge, 24*time.Hour)
 	a := &agent{config: config, disk: d, log: config.Log, long: make(chan struct{}, 1),
-		blocks: newBudget("blocks", control.MemoryBudget), pages: newBudget("hashes", maxPages), sessions: map[manifest.ID]*session{}}
+		blocks: newBudget("blocks", control.MemoryBudget), pages: newBudget("hashes", control.PagesBudget), sessions: map[manifest.ID]*session{}}
 	a.names = serviceNames(config.Name, config.Keys.Identity())
 	var err error
 	a.counts, err = newMetrics(config.Registry, a.openPushes, a.blocks.used)

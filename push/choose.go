@@ -67,10 +67,20 @@ func (t *task) mostBlock() int {
 	return (wire - manifest.NewLayout(manifest.ContentStream, t.size, pieceBlock).Header()) / control.BlockUnit * control.BlockUnit
 }
 
-// leastBlock is how small a block may be, so that there are not too many, for a stream or to plan a repair of.
+// leastBlock is how small a block may be, so that there are not too many: to plan a repair of, or to keep the hashes of.
 func (t *task) leastBlock() int {
 	most := min(control.MaxBlocks, schedule.MaxRepair/t.members)
-	return max(control.MinBlock, roundUp(int(t.size/uint64(most))+1))
+	least := max(control.MinBlock, roundUp(int(t.size/uint64(most))+1))
+	for least <= control.MaxBlock && !t.hashesFit(least) {
+		least *= 2
+	}
+	return least
+}
+
+// hashesFit reports whether an agent can keep the hashes of all blocks of a size, and of another push like this one.
+func (t *task) hashesFit(block int) bool {
+	l := manifest.NewLayout(manifest.ContentStream, t.size, block)
+	return uint64(l.Pages())*uint64(l.Header()) <= control.PagesBudget/2
 }
 
 func roundUp(block int) int {
@@ -83,7 +93,7 @@ func (t *task) choose() (tune.Choice, error) {
 	n := t.network()
 	all := t.candidates(n.MaxBlock)
 	if len(all) == 0 {
-		return tune.Choice{}, errors.New("no block size fits both the memory that agents have for blocks and the number of blocks: push less at a time, or to fewer hosts")
+		return tune.Choice{}, errors.New("no block size fits both the memory that agents have for blocks and that for their hashes: push less at a time, or to fewer hosts")
 	}
 	for i := range all {
 		all[i].Predicted = tune.Predict(g, n, all[i])
@@ -162,7 +172,7 @@ func (t *task) fits(c tune.Choice) bool {
 		plan.Racks = t.racks
 	}
 	l := manifest.NewLayout(manifest.ContentStream, t.size, c.Block)
-	return l.Blocks() <= control.MaxBlocks && member.MemoryNeeded(plan, l) <= t.memory
+	return l.Blocks() <= control.MaxBlocks && t.hashesFit(c.Block) && member.MemoryNeeded(plan, l) <= t.memory
 }
 
 // bound is how long the best possible schedule takes for so many blocks at a rate in bytes a second: the root needs the time of each block, and the

@@ -59,6 +59,23 @@ func TestChooseSaysWhenNothingFits(t *testing.T) {
 	}
 }
 
+// 200 GB in blocks that suit slow links have more hashes than an agent keeps.
+func TestChosenBlocksLeaveRoomForTheirHashes(t *testing.T) {
+	task := task{members: 8, size: 200e9, way: wayTCP, links: links{rate: 1e9}, algorithm: Auto, memory: control.MemoryBudget}
+	choice, err := task.choose()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := manifest.NewLayout(manifest.ContentStream, task.size, choice.Block)
+	if kept := l.Pages() * l.Header(); 2*kept > control.PagesBudget {
+		t.Errorf("blocks of %d have %d bytes of hashes; agents keep %d for all pushes", choice.Block, kept, control.PagesBudget)
+	}
+	task.block = control.MinBlock
+	if _, err := task.choose(); err == nil {
+		t.Error("more hashes than agents keep were asked for, and chosen")
+	}
+}
+
 func TestBound(t *testing.T) {
 	if got := bound(8, 100, 1000, 1e6); got != 102*time.Millisecond { // 100 + 3 - 1 steps of a millisecond
 		t.Errorf("the bound is %v, want 102 ms", got)

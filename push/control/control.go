@@ -36,6 +36,7 @@ const (
 	MaxMembers   = 4096             // of a push, the pusher among them
 	MaxManifest  = 8 << 30          // bytes
 	Lease        = 10 * time.Second // an agent that hears nothing of its pusher for so long stops, and keeps what it has
+	PagesBudget  = 48 << 20         // bytes that pages of hashes may take at an agent, all pushes together
 	MaxPages     = 512 << 10        // bytes of sealed pages in one request
 )
 
