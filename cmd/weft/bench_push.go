@@ -15,10 +15,10 @@ func newBenchPush() *cobra.Command {
 	only, mute := "", false
 	cmd := &cobra.Command{
 		Use:   "push",
-		Short: "Compare weft push with rsync, BitTorrent, udpcast and bare multicast",
+		Short: "Compare weft push with rsync, BitTorrent and udpcast",
 		Long: `Measures weft push, from its beginning to its end, beside weft multicast, which
-only moves bytes, and beside rsync, BitTorrent (aria2) and udpcast, over links of
-200 Mbit/s between hosts that are made for it; with an agent that is killed
+only moves bytes, and beside rsync, BitTorrent (aria2) and udpcast, over links
+of 200 Mbit/s between hosts that are made for it; with an agent that is killed
 half-way, with a link at half the rate, and once more when there is nothing to
 do. Then how long it takes until the first byte of 20 GiB is delivered, what a
 relay takes of the processors, and how long it takes until 64 agents of this

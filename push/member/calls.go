@@ -16,8 +16,28 @@ func (s *session) connect(ctx context.Context, addresses control.Addresses) erro
 	if err := s.do(ctx, func() error { return s.beginConnect(addresses) }); err != nil {
 		return err
 	}
+	return s.await(ctx, s.ready)
+}
+
+// begin has the group do its work. That takes a turn of the loop, before which nothing can be sent. A group that fails meanwhile has begun,
+// as one that fails a moment later.
+func (s *session) begin(ctx context.Context) error {
+	if err := s.do(ctx, func() error { s.group.Begin(); return nil }); err != nil {
+		return err
+	}
+	err := s.await(ctx, s.begun)
 	select {
-	case <-s.ready:
+	case <-s.broken:
+		return nil
+	default:
+		return err
+	}
+}
+
+// await waits for something that happens to the group, unless that ends before.
+func (s *session) await(ctx context.Context, happened <-chan struct{}) error {
+	select {
+	case <-happened:
 		return nil
 	case <-s.broken:
 		return s.failure

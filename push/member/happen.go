@@ -11,8 +11,9 @@ import (
 
 // This file is what happens to a session, on its loop, and how its owner is told.
 
-// begin is called when the group begins: what is to be finished is read ahead.
-func (s *session) begin() {
+// hasBegun is called when the group begins: what is to be finished is read ahead.
+func (s *session) hasBegun() {
+	close(s.begun)
 	if s.Plan.Finish {
 		s.store.lookAt(0, s.group.Plan(0))
 	}

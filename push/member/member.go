@@ -83,9 +83,16 @@ func (m *Member) Connect(ctx context.Context, addresses control.Addresses) error
 	return nil
 }
 
-// Begin has the group do its work. All members must be connected.
+// Begin has the group do its work, and returns when it can. All members must be connected.
 func (m *Member) Begin(ctx context.Context) error {
-	return m.onLoop(ctx, "begin", func(s *session) error { s.group.Begin(); return nil })
+	s, err := m.present("begin")
+	if err != nil {
+		return err
+	}
+	if err := s.begin(ctx); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	return nil
 }
 
 // Send begins to send a stream, at the root, the first one first. It ends as an event.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime/pprof"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -298,7 +299,7 @@ func (m *team) form(plan control.Plan, epoch int, streams []manifest.Layout) {
 	for range m.ends {
 		check(m.t, <-errs)
 	}
-	for _, e := range m.ends {
+	for _, e := range slices.Backward(m.ends) { // the root at last, who then sends at once
 		check(m.t, e.member.Begin(m.ctx))
 	}
 }

@@ -30,6 +30,7 @@ type session struct {
 	lost      chan struct{} // closed when the loop has ended by itself
 	free      chan struct{} // closed when rdmc has no memory of ours any more, after leave
 	ready     chan struct{} // closed when it is connected
+	begun     chan struct{} // closed when it does its work
 	broken    chan struct{} // closed when it has failed
 	closed    chan struct{} // closed when rdmc has freed everything
 	notifier  sync.WaitGroup
@@ -52,7 +53,7 @@ func (m *Member) newSession(g Group) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &session{Group: g, ready: make(chan struct{}), broken: make(chan struct{}), closed: make(chan struct{}), ending: make(chan struct{}),
+	s := &session{Group: g, ready: make(chan struct{}), begun: make(chan struct{}), broken: make(chan struct{}), closed: make(chan struct{}), ending: make(chan struct{}),
 		lost: make(chan struct{}), free: make(chan struct{}), notices: make(chan Event, 2*len(g.Streams)+1)}
 	s.first, s.done, s.told = make([]bool, len(g.Streams)), make([]bool, len(g.Streams)), make([]bool, len(g.Streams))
 	if err := s.furnish(m, &config); err != nil {
@@ -96,7 +97,7 @@ func (s *session) furnish(m *Member, config *rdmc.Config) error {
 
 // open makes the loop and the group, and starts the loop.
 func (s *session) open(m *Member, config rdmc.Config) (err error) {
-	config.Store, config.Connected, config.Ready = s.store, func() { close(s.ready) }, s.begin
+	config.Store, config.Connected, config.Ready = s.store, func() { close(s.ready) }, s.hasBegun
 	config.Incoming, config.Completed, config.Failed, config.Closed = s.incoming, s.completed, s.failed, func() { close(s.closed) }
 	room, err := completionRoom(config, m.config.Device.Limits())
 	if err != nil {
