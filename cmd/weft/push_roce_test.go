@@ -26,7 +26,7 @@ func guestFleet(t *testing.T, through ...[]string) *fleet {
 		}
 		f.agents = append(f.agents, a)
 	}
-	return f.launch()
+	return f.equip().launch()
 }
 
 // planned pushes by a way, and returns the last plan, and how it ended.
