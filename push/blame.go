@@ -13,6 +13,7 @@ type testimony struct {
 	trouble *control.Trouble     // what it says of itself: the push is over for it
 	failed  *control.GroupFailed // whom it blames
 	strikes int                  // times that it was blamed before, and answered
+	accused bool                 // by its word somebody was given up before
 }
 
 // mostStrikes is how often the connections of a host may break whose agent answers: a link between two others may be to blame
@@ -44,10 +45,15 @@ func judge(by []testimony) (guilty map[int]*control.Trouble, struck int) {
 }
 
 // addLiars adds who sent blocks that were rejected, by the words of those who got them. Nobody is judged by what it says of itself alone, and not the root.
+// Who says so of a second one is given up instead: rather than two others, it lies itself, or its memory does.
 func addLiars(by []testimony, guilty map[int]*control.Trouble) {
 	for rank, t := range by {
 		f := t.failed
 		if f == nil || !f.Rejected || f.Told || f.Rank <= 0 || f.Rank >= len(by) || f.Rank == rank || guilty[f.Rank] != nil {
+			continue
+		}
+		if t.accused && rank > 0 {
+			guilty[rank] = &control.Trouble{Class: control.Integrity, Text: "it has rejected blocks of several hosts: is its memory broken?"}
 			continue
 		}
 		guilty[f.Rank] = &control.Trouble{Class: control.Integrity, Text: fmt.Sprintf("%s has rejected a block of it: it %s", t.name, f.Cause)}

@@ -28,6 +28,7 @@ func TestJudge(t *testing.T) {
 		{"silence", []testimony{{failed: blames(1)}, {lost: errors.New("gone")}, {failed: blames(1)}}, map[int]control.Class{1: control.Unreachable}, 0},
 		{"two at once", []testimony{{}, {lost: errors.New("gone")}, {lost: errors.New("gone")}, {}}, map[int]control.Class{1: control.Unreachable, 2: control.Unreachable}, 0},
 		{"a wrong block", []testimony{{}, {}, {failed: rejects(1)}}, map[int]control.Class{1: control.Integrity}, 0},
+		{"who says so of a second one", []testimony{{}, {}, {failed: rejects(1), accused: true}}, map[int]control.Class{2: control.Integrity}, 0},
 		{"nobody is judged by what it says of itself alone", []testimony{{}, {failed: rejects(1)}, {}}, nil, 0},
 		{"the root's blocks are right", []testimony{{}, {failed: rejects(0)}, {failed: told(0)}}, nil, 1},
 		{"who rejects those again is wrong", []testimony{{}, {failed: rejects(0), strikes: 1}, {failed: told(0)}}, map[int]control.Class{1: control.Unreachable}, 1},

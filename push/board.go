@@ -2,6 +2,7 @@ package push
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"time"
 
@@ -68,6 +69,21 @@ func (b *board) of(h *host) note {
 		return *n
 	}
 	return note{}
+}
+
+// lostAny reports whether one of some hosts is lost that still takes part. Goroutines beside the push's own may ask.
+func (b *board) lostAny(some []*host) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.ContainsFunc(some, func(h *host) bool { return h.alive() && b.notes[h] != nil && b.notes[h].lost != nil })
+}
+
+// giveUp notes that nobody should wait for a host any longer, whose agent may answer all the same.
+func (b *board) giveUp(h *host, why *control.Trouble) {
+	b.set(h, func(n *note) {
+		n.lost = why
+		n.lose(why)
+	})
 }
 
 // heard takes what the member at this end tells.

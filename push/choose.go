@@ -172,7 +172,9 @@ func (t *task) fits(c tune.Choice) bool {
 		plan.Racks = t.racks
 	}
 	l := manifest.NewLayout(manifest.ContentStream, t.size, c.Block)
-	return l.Blocks() <= control.MaxBlocks && t.hashesFit(c.Block) && member.MemoryNeeded(plan, l) <= t.memory
+	whole := member.MemoryNeeded(plan, l)
+	finishing(&plan)
+	return l.Blocks() <= control.MaxBlocks && t.hashesFit(c.Block) && max(whole, member.MemoryNeeded(plan, l)) <= t.memory
 }
 
 // bound is how long the best possible schedule takes for so many blocks at a rate in bytes a second: the root needs the time of each block, and the

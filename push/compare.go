@@ -26,10 +26,7 @@ func (p *pusher) compare(ctx context.Context, some []*host) error {
 // hashAll hashes what is not known of the source.
 func (p *pusher) hashAll(ctx context.Context) error {
 	p.phase("hash")
-	err := p.object.content().HashAll(ctx, func(done, total uint64) {
-		p.work.Store(done)
-		p.total.Store(total)
-	})
+	err := p.object.content().HashAll(ctx, p.hashed)
 	if err != nil && ctx.Err() == nil {
 		return ofSource(err)
 	}

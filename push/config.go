@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -119,6 +120,7 @@ func (c *Config) validate() error {
 	}{
 		{len(c.Sources) == 0, "nothing is named to push"},
 		{len(c.Hosts) == 0, "no host is named"},
+		{slices.ContainsFunc(c.Hosts, func(h hosts.Host) bool { return h.String() == rootName }), fmt.Sprintf("a host cannot be called %q", rootName)},
 		{len(c.Hosts) >= control.MaxMembers, fmt.Sprintf("%d hosts are too many: a push has at most %d", len(c.Hosts), control.MaxMembers-1)},
 		{c.Keys == nil, "Config.Keys is nil: a pusher shows who it is"},
 		{c.OpenPlace == nil, "Config.OpenPlace is nil"},

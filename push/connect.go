@@ -33,7 +33,7 @@ func (p *pusher) connect(ctx context.Context) error {
 	table := make(map[string][]string)
 	for _, h := range alive(p.hosts) {
 		if table[h.service] != nil {
-			return fmt.Errorf("%w: two hosts have the service %s: %s is the second; name each host once", ErrUsage, h.service, h.name)
+			return fmt.Errorf("%w: %s is named twice, or has two agents: one is known by the name of its host (%s)", ErrUsage, h.name, h.service)
 		}
 		table[h.service] = []string{h.address}
 	}
@@ -50,6 +50,7 @@ func (p *pusher) connect(ctx context.Context) error {
 }
 
 func (p *pusher) reach(ctx context.Context, h *host) (err error) {
+	defer p.calls.Add(1)
 	if h.address, h.service, err = p.Reach.Reach(ctx, h.where); err != nil {
 		return &control.Trouble{Class: control.Unreachable, Text: err.Error()}
 	}
@@ -62,6 +63,7 @@ func (p *pusher) hello(ctx context.Context, h *host) (err error) {
 	if !h.alive() {
 		return nil
 	}
+	defer p.calls.Add(1) // also of those that do not answer: there may be hundreds
 	h.greeting, err = call[control.Hello, control.Greeting](ctx, p.node, h, p.ConnectTimeout, control.MethodHello, control.Hello{Version: control.Version, Weft: p.Weft})
 	if err != nil {
 		return err
@@ -92,7 +94,7 @@ func (p *pusher) giveUp(h *host, t *control.Trouble) {
 	h.trouble = t
 	p.board.mu.Unlock()
 	p.board.unwatch(h)
-	p.emit(Event{Kind: EventHostFailed, Host: h.name, Class: t.Class, Text: t.Text})
+	p.emit(Event{Kind: EventHostFailed, Host: h.name, Class: t.Class, Cause: t.Cause, Text: t.Text})
 }
 
 // anybody reports whether there is a host left to go on with.

@@ -74,7 +74,7 @@ func (p *pusher) serveStragglers(ctx context.Context) error {
 // sendManifest brings the manifest to all, as often as it takes, and waits until everybody has looked what it has already. The group
 // that is left over is for the content.
 func (p *pusher) sendManifest(ctx context.Context) (*group, error) {
-	for range mostForms {
+	for tries := new(attempts); tries.another(p.hosts, 0); {
 		p.phase("manifest")
 		g, err := p.form(ctx, p.hosts, purpose{})
 		if err != nil {
@@ -89,6 +89,7 @@ func (p *pusher) sendManifest(ctx context.Context) (*group, error) {
 		if err := p.board.await(ctx, func() bool { return p.allReady(g) || p.hasFailed(g) }); err != nil {
 			return nil, err
 		}
+		p.isProven = p.allReady(g)
 		if !p.hasFailed(g) {
 			return g, nil
 		}
@@ -148,17 +149,14 @@ func (p *pusher) nobodyHasAnything(g *group) bool {
 // deliver brings the content to some hosts, in one group after the other, until all that are left have everything. The first group
 // may be there already.
 func (p *pusher) deliver(ctx context.Context, g *group, all []*host) error {
-	for fruitless, before := 0, -1; ; g = nil {
+	for tries := new(attempts); ; g = nil {
 		if g == nil {
 			have, total, err := p.have(ctx, all)
 			if err != nil || p.isComplete(have, alive(all)) {
 				return err
 			}
-			if fruitless++; total > before {
-				fruitless, before = 0, total
-			}
-			if fruitless >= mostForms {
-				return fmt.Errorf("%d groups in a row have ended and brought nothing", fruitless)
+			if !tries.another(all, total) {
+				return fmt.Errorf("%d groups in a row have ended and brought nothing", mostForms)
 			}
 			if g, err = p.form(ctx, all, purpose{finish: true, have: have}); err != nil {
 				return err
@@ -194,10 +192,11 @@ func (p *pusher) follow(ctx context.Context, g *group) (done bool, err error) {
 	err = p.board.await(ctx, func() bool {
 		return p.allComplete(g) || p.hasFailed(g) || watch.findsSlow()
 	})
+	p.sending = time.Since(p.sentSince)
 	if err != nil {
+		p.note(g) // who ends a push wants to know what held it up
 		return false, err
 	}
-	p.sending = time.Since(p.sentSince)
 	switch {
 	case p.allComplete(g) && !p.hasFailed(g):
 		p.end(ctx, g)
@@ -215,7 +214,9 @@ func (p *pusher) allComplete(g *group) bool {
 }
 
 func (p *pusher) demote(h *host, why string) {
+	p.board.mu.Lock()
 	h.demoted = true
+	p.board.mu.Unlock()
 	p.emit(Event{Kind: EventDemoted, Host: h.name, Text: why})
 }
 
@@ -239,6 +240,7 @@ func (p *pusher) have(ctx context.Context, all []*host) (have map[*host]schedule
 }
 
 func (p *pusher) haveOf(ctx context.Context, h *host, into *schedule.Set) error {
+	defer p.calls.Add(1)
 	answer, err := call[control.HaveRequest, control.Have](ctx, p.node, h, endPatience, control.MethodHave, control.HaveRequest{ID: p.id})
 	if err != nil {
 		return err

@@ -36,8 +36,8 @@ type purpose struct {
 }
 
 const (
-	mostForms   = 8                // times that a group is formed anew
-	endPatience = 30 * time.Second // for an agent to write what has come
+	mostForms   = 8               // times in a row that a group is formed anew although nothing has changed
+	endPatience = 5 * time.Minute // for an agent to write what has come, on a slow disk; who is lost meanwhile is found otherwise
 
 	connectPatience = time.Minute // for all to meet all their peers; who is lost meanwhile is found otherwise
 )
@@ -51,7 +51,7 @@ var (
 
 // form makes a group of those hosts that are alive, connects it and begins. Who does not answer is given up, and it is done again.
 func (p *pusher) form(ctx context.Context, among []*host, to purpose) (*group, error) {
-	for range mostForms {
+	for tries := new(attempts); tries.another(among, 0); {
 		live := alive(among)
 		if len(live) == 0 {
 			return nil, errNobody
@@ -59,7 +59,7 @@ func (p *pusher) form(ctx context.Context, among []*host, to purpose) (*group, e
 		g := p.newGroup(live, to)
 		err := p.begin(ctx, g)
 		if err == nil {
-			g.began, p.isProven = time.Now(), true
+			g.began = time.Now()
 			return g, nil
 		}
 		if err = p.unmake(ctx, g, err); err != nil {
@@ -67,6 +67,23 @@ func (p *pusher) form(ctx context.Context, among []*host, to purpose) (*group, e
 		}
 	}
 	return nil, fmt.Errorf("the group was formed %d times, and has never begun: see what the hosts say", mostForms)
+}
+
+// attempts are those that have brought nothing: no block, and no word of who is to blame. There may be as many troubles as hosts.
+type attempts struct{ fruitless, hosts, strikes, blocks int }
+
+// another reports whether to try once more, now that the hosts hold so many blocks.
+func (a *attempts) another(among []*host, blocks int) bool {
+	now := attempts{hosts: len(alive(among)), blocks: blocks}
+	for _, h := range among {
+		now.strikes += h.strikes
+	}
+	if now.hosts == a.hosts && now.strikes == a.strikes && now.blocks <= a.blocks {
+		now.fruitless = a.fruitless
+	}
+	now.fruitless++
+	*a = now
+	return now.fruitless <= mostForms
 }
 
 // unmake ends a group that has not begun, and returns an error if there should not be another one.
@@ -255,10 +272,7 @@ func (p *pusher) whileAllAreThere(ctx context.Context, g *group) (within context
 	within, cancel := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		isLost := func() bool {
-			return len(those(alive(g.hosts), func(h *host) bool { return p.board.of(h).lost != nil })) > 0
-		}
-		if p.board.await(within, isLost) == nil {
+		if p.board.await(within, func() bool { return p.board.lostAny(g.hosts) }) == nil {
 			cancel(errApart)
 		}
 	})

@@ -18,7 +18,7 @@ const (
 	EventConnected  EventKind = "connected"   // Host answers
 	EventPhase      EventKind = "phase"       // Phase begins
 	EventProgress   EventKind = "progress"    // Progress, about twice a second
-	EventHostFailed EventKind = "host_failed" // Host is given up: Class, Text
+	EventHostFailed EventKind = "host_failed" // Host is given up: Class, Cause, Text
 	EventDemoted    EventKind = "demoted"     // Host is slow and is served last: Text
 	EventRepair     EventKind = "repair"      // the survivors go on: Text
 	EventHostDone   EventKind = "host_done"   // Host has verified and committed everything
@@ -32,6 +32,7 @@ type Event struct {
 	Host     string        `json:"host,omitempty"`
 	Phase    string        `json:"phase,omitempty"` // "scan", "connect", "manifest", "examine", "hash", "send", "stragglers", "commit"
 	Class    control.Class `json:"class,omitempty"`
+	Cause    string        `json:"cause,omitempty"` // the same for all hosts with the same trouble, if that has a name
 	Text     string        `json:"text,omitempty"`
 	Files    uint64        `json:"files,omitempty"`
 	Bytes    uint64        `json:"bytes,omitempty"`
@@ -99,6 +100,7 @@ type HostReport struct {
 	Host     string        `json:"host"`
 	Outcome  Outcome       `json:"outcome"`
 	Class    control.Class `json:"class,omitempty"`
+	Cause    string        `json:"cause,omitempty"` // the same for all hosts with the same trouble, if that has a name
 	Text     string        `json:"text,omitempty"`
 	Received uint64        `json:"received"` // bytes on the wire
 	Sent     uint64        `json:"sent"`

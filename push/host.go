@@ -26,6 +26,7 @@ type host struct {
 	trouble  *control.Trouble  // it is given up
 	demoted  bool              // it is slow, and served last
 	isOpen   bool              // its agent knows of the push
+	accused  bool              // by its word another was given up
 	strikes  int               // times that its connections broke although its agent answers
 	first    time.Duration     // to the first block, from the beginning of the push
 }

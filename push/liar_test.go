@@ -2,6 +2,7 @@ package push_test
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -50,6 +51,23 @@ func TestStall(t *testing.T) {
 	}
 }
 
+// A disk that hangs keeps the others from nothing, although its agent answers: they go on without it when nobody has got on for a while.
+func TestDiskHangs(t *testing.T) {
+	c := newCluster(t, 3)
+	p := &puppet{hangs: make(chan struct{})}
+	c.replace(c.agents[0], p)
+	data := content(200_000)
+	config := c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), data))
+	config.StallTimeout = 3 * time.Second
+	config.LinkRate = 8e9
+	t.Cleanup(func() { close(p.hangs) }) // before the cluster ends
+	r := c.run(config, push.ExitPartial)
+	if got := failures(r); got != "n1 late" || !strings.Contains(r.Hosts[0].Text, "all others waited for it") {
+		t.Errorf("failed are %s: %s", got, r.Hosts[0].Text)
+	}
+	c.check("there/file", data, c.agents[1:]...)
+}
+
 // One host sends at a quarter of the rate of the others, which in lock step would slow down all of them.
 func TestStragglerIsServedLast(t *testing.T) {
 	if testing.Short() {
@@ -69,4 +87,36 @@ func TestStragglerIsServedLast(t *testing.T) {
 	}
 	c.check("there/file", data, c.agents[0], c.agents[1], c.agents[3], c.agents[6])
 	t.Logf("%v, efficiency %.2f, %s", r.Elapsed, r.Efficiency, r.Bottleneck)
+}
+
+// All others refuse the group that is made without a slow host: it is served all the same.
+func TestStragglerIsLeftAlone(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds until a host is known to be slow")
+	}
+	const rate = 2 << 20
+	c := newCluster(t, 7)
+	others := make([]*puppet, len(c.agents))
+	for i, n := range c.agents {
+		if others[i] = new(puppet); i == 2 {
+			others[i].rate = rate / 4
+		}
+		c.replace(n, others[i])
+	}
+	config := c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), content(16<<20)))
+	config.Rate, config.LinkRate = rate, 8*rate
+	tell := config.Events
+	config.Events = func(e push.Event) {
+		if tell(e); e.Kind == push.EventDemoted {
+			for i, p := range others {
+				p.refuse(i != 2, control.MethodForm)
+			}
+		}
+	}
+	r := c.run(config, push.ExitPartial)
+	for i, h := range r.Hosts {
+		if h.Demoted != (i == 2) || (h.Outcome == push.OutcomeVerified) != (i == 2) {
+			t.Errorf("%+v", h)
+		}
+	}
 }

@@ -100,7 +100,7 @@ func (p *pusher) asExpected(ctx context.Context) error {
 	if p.Expect == "" {
 		return nil
 	}
-	sum, err := p.object.content().Expected(ctx)
+	sum, err := p.object.content().Expected(ctx, p.hashed)
 	p.sha256 = hex.EncodeToString(sum[:])
 	switch {
 	case errors.Is(err, source.ErrUnexpected):
@@ -108,5 +108,14 @@ func (p *pusher) asExpected(ctx context.Context) error {
 	case err != nil && ctx.Err() == nil:
 		return ofSource(err)
 	}
-	return err
+	return orCauseOf(ctx, err)
+}
+
+// hashed hears how much of the source was read, only to be hashed.
+func (p *pusher) hashed(done, total uint64) {
+	if p.stage.Load() != "hash" {
+		p.phase("hash")
+	}
+	p.work.Store(done)
+	p.total.Store(total)
 }

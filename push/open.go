@@ -55,6 +55,7 @@ func (p *pusher) open(ctx context.Context, verify bool) error {
 
 // openAt begins it at one host, which is watched from then on: its lease has begun.
 func (p *pusher) openAt(ctx context.Context, h *host, request *control.Open) (err error) {
+	defer p.calls.Add(1)
 	h.isOpen = !request.Check // also if the answer is lost
 	h.opened, err = call[control.Open, control.Opened](ctx, p.node, h, p.ConnectTimeout, control.MethodOpen, *request)
 	if err == nil && h.isOpen {

@@ -1,6 +1,7 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -33,7 +34,7 @@ func (p *pusher) runClock(ctx context.Context, stop context.CancelCauseFunc) {
 			return
 		case <-tick.C:
 			views := p.views()
-			if c.stalled(views) {
+			if c.stalled(views) && !c.leaveBehind(views) {
 				stop(fmt.Errorf("%w for %v", ErrStalled, p.StallTimeout))
 				return
 			}
@@ -47,6 +48,7 @@ type view struct {
 	host                              *host
 	name                              string
 	alive, complete, failed, finished bool
+	waits                             bool // it is slow, and served later
 	status                            control.Status
 }
 
@@ -59,6 +61,7 @@ func (p *pusher) views() (all []view) {
 		if n := p.board.notes[h]; n != nil {
 			v.status = n.status
 		}
+		v.waits = h.demoted && p.stage.Load() != "stragglers"
 		v.complete = v.finished || v.status.Phase == control.PhaseComplete
 		all = append(all, v)
 	}
@@ -78,7 +81,7 @@ func (c *clock) stalled(views []view) bool {
 	mark := c.p.work.Load() + c.p.calls.Load()
 	for _, v := range views {
 		s := v.status
-		mark += uint64(s.Have) + s.Received + s.Sent + s.Examined + s.Disk.Bytes
+		mark += uint64(s.Have) + s.Received + s.Sent + s.Looked + s.Examined + s.Disk.Bytes
 		if v.failed || v.finished {
 			mark++
 		}
@@ -87,6 +90,42 @@ func (c *clock) stalled(views []view) bool {
 		c.mark, c.moved = mark, time.Now()
 	}
 	return time.Since(c.moved) >= c.p.patienceFor()
+}
+
+// leaveBehind gives up the hosts that have got least far, when nobody gets on: it is they who all wait for. Where all are as far as each other, there
+// is nobody to go on with.
+func (c *clock) leaveBehind(views []view) bool {
+	var behind []view
+	rest := 0
+	for _, v := range views {
+		if !v.alive || v.waits {
+			continue
+		}
+		if rest++; len(behind) > 0 && v.further(&behind[0]) > 0 {
+			continue
+		}
+		if len(behind) > 0 && v.further(&behind[0]) < 0 {
+			behind = nil
+		}
+		behind = append(behind, v)
+	}
+	if len(behind) == rest {
+		return false
+	}
+	c.moved = time.Now()
+	for _, v := range behind {
+		text := fmt.Sprintf("it has not got on for %v, and all others waited for it", c.p.patienceFor())
+		c.p.board.giveUp(v.host, &control.Trouble{Class: control.Late, Text: text})
+	}
+	return true
+}
+
+// stages are the phases of an agent, in their order.
+var stages = []control.Phase{"", control.PhaseOpen, control.PhaseExamining, control.PhaseReady, control.PhaseReceiving, control.PhaseComplete}
+
+// further compares how far two hosts are.
+func (v *view) further(other *view) int {
+	return cmp.Or(cmp.Compare(slices.Index(stages, v.status.Phase), slices.Index(stages, other.status.Phase)), cmp.Compare(v.status.Have, other.status.Have))
 }
 
 func (c *clock) progress(views []view) *Progress {

@@ -61,6 +61,21 @@ func (p *puppet) Fetch(_ manifest.Layout, block int, into []byte) error {
 
 func (p *puppet) FillPage(manifest.Layout, int, [][]byte) error { return nil }
 
+// refuse has it answer a method with an error from now on, if it is to.
+func (p *puppet) refuse(should bool, method string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if should {
+		p.refuses = method
+	}
+}
+
+func (p *puppet) refused() string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.refuses
+}
+
 // heard is told what happens in its group.
 func (p *puppet) heard(e member.Event) {
 	p.mu.Lock()
@@ -138,7 +153,7 @@ func (p *puppet) handle(ctx context.Context, m *ripc.Message) error {
 
 func (p *puppet) do(ctx context.Context, method string, text []byte) (any, error) {
 	switch method {
-	case p.refuses:
+	case p.refused():
 		return nil, errors.New("the puppet does not want to")
 	case control.MethodHello:
 		return control.Greeting{Version: control.Version, Ways: []string{"tcp"}, Memory: control.MemoryBudget}, nil

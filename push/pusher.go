@@ -43,7 +43,7 @@ type pusher struct {
 	way       string
 	otherWays []string // that all have too, the best first
 	notRDMA   string   // why the way is not RDMA, if it might have been
-	isProven  bool     // a group has begun: the way leads to all
+	isProven  bool     // the manifest has reached all: the way leads there
 
 	choice   tune.Choice
 	manifest manifest.Layout
@@ -141,7 +141,7 @@ func (p *pusher) push(ctx context.Context) error {
 	if err := p.join(); err != nil {
 		return err
 	}
-	if err := p.deliverAll(ctx); err != nil {
+	if err := p.deliverAll(ctx); err != nil && !errors.Is(err, errNobody) { // those that are slow may be left
 		return err
 	}
 	return p.serveStragglers(ctx)
@@ -183,7 +183,7 @@ func (p *pusher) scan(ctx context.Context) (err error) {
 	if err != nil && ctx.Err() == nil {
 		return ofSource(err)
 	}
-	return err
+	return orCauseOf(ctx, err)
 }
 
 // ofSource marks an error as one of the source.

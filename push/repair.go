@@ -17,9 +17,14 @@ func (p *pusher) recover(ctx context.Context, g *group) error {
 	}
 	by := p.testimonies(g)
 	guilty, struck := judge(by)
+	if struck > 0 && p.isDoubtful() { // all answer, but not by RDMA
+		p.end(ctx, g)
+		return p.fallBack(fmt.Errorf("%w: %s: %s", errWay, by[struck].name, causeOf(by, struck)))
+	}
 	for rank, t := range guilty {
 		p.giveUp(g.hosts[rank-1], t)
 	}
+	p.noteAccusers(g, by, guilty)
 	if struck > 0 {
 		g.hosts[struck-1].strikes++
 	}
@@ -56,7 +61,7 @@ func (p *pusher) testimonies(g *group) []testimony {
 	by := []testimony{{name: rootName, failed: p.board.failedHere(g.epoch)}}
 	for _, h := range g.hosts {
 		n := p.board.of(h)
-		t := testimony{name: h.name, lost: n.lost, failed: n.failedIn(g.epoch), strikes: h.strikes}
+		t := testimony{name: h.name, lost: n.lost, failed: n.failedIn(g.epoch), strikes: h.strikes, accused: h.accused}
 		if n.status.Phase == control.PhaseFailed {
 			t.trouble = orUnknown(n.status.Error)
 		}
@@ -66,6 +71,15 @@ func (p *pusher) testimonies(g *group) []testimony {
 		by[0].failed = &control.GroupFailed{Rank: c.rank, Cause: "could not connect: " + c.err.Error()} // nobody else knows more
 	}
 	return by
+}
+
+// noteAccusers remembers by whose word others were given up.
+func (p *pusher) noteAccusers(g *group, by []testimony, guilty map[int]*control.Trouble) {
+	for i, h := range g.hosts {
+		if f := by[i+1].failed; f != nil && f.Rejected && !f.Told && guilty[f.Rank] != nil {
+			h.accused = true
+		}
+	}
 }
 
 func orUnknown(t *control.Trouble) *control.Trouble {

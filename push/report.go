@@ -51,7 +51,7 @@ func (p *pusher) hostReport(h *host, whole error) HostReport {
 	case p.DryRun && whole == nil && h.trouble == nil:
 		r.Outcome = OutcomeVerified
 	case h.trouble != nil:
-		r.Class, r.Text = h.trouble.Class, h.trouble.Text
+		r.Class, r.Cause, r.Text = h.trouble.Class, h.trouble.Cause, h.trouble.Text
 	case whole != nil:
 		t := troubleOf(whole)
 		r.Class, r.Text = t.Class, t.Text

@@ -14,13 +14,14 @@ type stopwatch struct {
 	p     *pusher
 	g     *group
 	began time.Time
+	start map[*host]int // blocks that it held when the group began
 	judge straggler.Judge
 	slow  *host
 	why   string
 }
 
 func newStopwatch(p *pusher, g *group) *stopwatch {
-	w := &stopwatch{p: p, g: g, began: time.Now(), judge: straggler.Judge{Limit: float64(p.Rate)}}
+	w := &stopwatch{p: p, g: g, began: time.Now(), start: make(map[*host]int), judge: straggler.Judge{Limit: float64(p.Rate)}}
 	w.judge.Look(0, p.counts(g))
 	return w
 }
@@ -40,6 +41,7 @@ func (p *pusher) counts(g *group) []straggler.Member {
 // findsSlow reports whether somebody should be served apart: slow and why say who.
 func (w *stopwatch) findsSlow() bool {
 	now := time.Since(w.began)
+	w.noteStart()
 	if !w.judge.Due(now) || !w.mayDemote() {
 		return false
 	}
@@ -56,15 +58,34 @@ func (w *stopwatch) mayDemote() bool {
 	return len(alive(w.g.hosts)) > 1 && !isSlow(w.g.hosts) && !w.p.links.local
 }
 
-// left is how long the group will still take, as it goes now.
-func (w *stopwatch) left() time.Duration {
-	least := w.p.content.Blocks()
+// noteStart takes down what hosts hold when they speak of this group for the first time: a group that finishes something begins with much.
+func (w *stopwatch) noteStart() {
 	for _, h := range alive(w.g.hosts) {
-		least = min(least, w.p.board.of(h).status.Have)
+		if s := w.p.board.of(h).status; s.Epoch == w.g.epoch {
+			if _, known := w.start[h]; !known {
+				w.start[h] = s.Have
+			}
+		}
 	}
-	if least == 0 {
-		return worthwhile
-	}
+}
+
+// left is how long the group will still take, as it goes now.
+func (w *stopwatch) left() (longest time.Duration) {
 	took := time.Since(w.began)
-	return time.Duration(float64(took) * float64(w.p.content.Blocks()-least) / float64(least))
+	for _, h := range alive(w.g.hosts) {
+		have := w.p.board.of(h).status.Have
+		longest = max(longest, timeLeft(took, have-w.start[h], w.p.content.Blocks()-have))
+	}
+	return longest
+}
+
+// timeLeft is how long it takes to get what is lacking, if that much was got meanwhile.
+func timeLeft(took time.Duration, got, lacking int) time.Duration {
+	switch {
+	case lacking <= 0:
+		return 0
+	case got <= 0:
+		return max(took, worthwhile)
+	}
+	return time.Duration(float64(took) * float64(lacking) / float64(got))
 }

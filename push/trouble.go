@@ -74,6 +74,10 @@ func isOneOf(err error, some ...error) bool {
 
 // silent is the trouble with a host that was there and does not answer any more.
 func silent(err error) *control.Trouble {
+	var told *control.Trouble
+	if errors.As(err, &told) && told.Class == control.Late {
+		return told // it does answer
+	}
 	text := "does not answer any more"
 	if reason := reasonOf(err); reason != tooLate {
 		text += ": " + reason

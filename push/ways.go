@@ -85,10 +85,13 @@ func (p *pusher) chooseWay(all []*host) {
 // errWay is that hosts cannot meet by RDMA, although each of them has it: its devices may stand in networks that are not connected.
 var errWay = errors.New("RDMA does not lead to all hosts")
 
-// doubts is an errWay, if the way might be to blame for what went wrong when a group was formed; nil: somebody else is. Once a group has
-// begun the way is good.
+// isDoubtful reports whether it is not certain yet that the way leads to all hosts, and there is another one. RDMA devices are connected without a
+// word to each other: that they do not reach each other shows when something is sent. Once it has arrived the way is good.
+func (p *pusher) isDoubtful() bool { return p.way == wayIBV && len(p.otherWays) > 0 && !p.isProven }
+
+// doubts is an errWay, if the way might be to blame for what went wrong when a group was formed; nil: somebody else is.
 func (p *pusher) doubts(own error, errs []error) error {
-	if p.way != wayIBV || len(p.otherWays) == 0 || p.isProven {
+	if !p.isDoubtful() {
 		return nil
 	}
 	why := own

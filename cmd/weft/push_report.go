@@ -148,7 +148,7 @@ func fileLines(r *push.Report) []string {
 	skipped := uint64(0)
 	for _, h := range r.Hosts {
 		if skipped += h.Skipped; h.Outcome == push.OutcomeVerified {
-			all.add(h.Host, fileWords(h))
+			all.add(h.Host, "", fileWords(h))
 		}
 	}
 	told := all.lines()
@@ -156,9 +156,9 @@ func fileLines(r *push.Report) []string {
 	case skipped == 0:
 		return nil
 	case len(r.Hosts) == 1:
-		return []string{row("files", "%s", all.texts[0])}
+		return []string{row("files", "%s", all.order[0])}
 	case len(told) == 1:
-		return []string{row("files", "at each host %s", all.texts[0])}
+		return []string{row("files", "at each host %s", all.order[0])}
 	case len(told) > maxFileLines:
 		return []string{row("files", "what was there already differs from host to host: -v tells")}
 	}

@@ -176,7 +176,7 @@ func failures(r *push.Report) []string {
 	var all causes
 	for _, h := range r.Hosts {
 		if h.Outcome == push.OutcomeFailed {
-			all.add(h.Host, h.Text)
+			all.add(h.Host, h.Cause, h.Text)
 		}
 	}
 	return all.lines()

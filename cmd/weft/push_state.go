@@ -30,7 +30,7 @@ type pushState struct {
 }
 
 // fate is how it goes for one host.
-type fate struct{ state, why string }
+type fate struct{ state, cause, why string }
 
 func newPushState(hosts []string) *pushState {
 	return &pushState{hosts: hosts, phase: "scan", fates: map[string]fate{}}
@@ -55,9 +55,9 @@ func (s *pushState) take(e push.Event) {
 	case push.EventConnected:
 		s.fates[e.Host] = fate{state: hostReceiving}
 	case push.EventHostFailed:
-		s.fates[e.Host] = fate{hostFailed, e.Text}
+		s.fates[e.Host] = fate{hostFailed, e.Cause, e.Text}
 	case push.EventDemoted:
-		s.fates[e.Host] = fate{hostSlow, e.Text}
+		s.fates[e.Host] = fate{hostSlow, "", e.Text}
 	case push.EventHostDone:
 		s.fates[e.Host] = fate{state: hostDone}
 	}
@@ -87,16 +87,16 @@ func (s *pushState) status() []string {
 	for _, state := range hostStates {
 		for _, host := range s.hosts {
 			if f := s.fateOf(host); f.state == state {
-				all.add(host, f.text())
+				all.add(host, f.words(f.cause), f.words(f.why))
 			}
 		}
 	}
 	return all.lines()
 }
 
-func (f fate) text() string {
-	if f.why == "" {
+func (f fate) words(why string) string {
+	if why == "" {
 		return f.state
 	}
-	return f.state + ": " + f.why
+	return f.state + ": " + why
 }

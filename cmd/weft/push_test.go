@@ -149,8 +149,8 @@ func someFailed() *push.Report {
 		Hosts: []push.HostReport{
 			{Host: "node1", Outcome: push.OutcomeVerified, Written: 3, Received: 1_200_000_000},
 			{Host: "node2", Outcome: push.OutcomeVerified, Written: 1, Skipped: 2, Demoted: true},
-			{Host: "node40", Outcome: push.OutcomeFailed, Class: control.Preflight, Text: "disk full"},
-			{Host: "node41", Outcome: push.OutcomeFailed, Class: control.Preflight, Text: "disk full"},
+			{Host: "node40", Outcome: push.OutcomeFailed, Class: control.Preflight, Cause: "not enough space", Text: "3 GB needed, 2 free"},
+			{Host: "node41", Outcome: push.OutcomeFailed, Class: control.Preflight, Cause: "not enough space", Text: "3 GB needed, 1 free"},
 			{Host: "node42", Outcome: push.OutcomeFailed, Class: control.Unreachable, Text: "no route to host"},
 		},
 		Hops: []push.HopReport{{From: "pusher", To: "node1", Bytes: 2_560_000_000, Rate: 450e6}, {From: "node1", To: "node2", Bytes: 2_000_000_000, Rate: 210e6}}}
@@ -169,7 +169,7 @@ repairs    1 time: the others went on without hosts that failed or were slow
 slow       node2: served after the others
 racks      4.00 GB went from one rack to another
 
-node[40-41]: disk full
+node[40-41]: not enough space; at node40: 3 GB needed, 2 free
 node42: no route to host
 
 when that is mended, this sends them what they lack:
@@ -185,7 +185,7 @@ func TestPushFailure(t *testing.T) {
 	s := settingsOf(t, "tree /srv -w node[1-2],node[40-42] -q --failed-hosts "+file)
 	r := someFailed()
 	f := failureOf(context.Background(), s.failure(context.Background(), r))
-	if f.status != push.ExitPartial || f.Kind != "partial" || f.Error != "3 of 5 hosts failed: node[40-41]: disk full; node42: no route to host" {
+	if f.status != push.ExitPartial || f.Kind != "partial" || f.Error != "3 of 5 hosts failed: node[40-41]: not enough space; at node40: 3 GB needed, 2 free; node42: no route to host" {
 		t.Errorf("%+v", f)
 	}
 	failed := func(r *push.Report) string {
@@ -234,7 +234,7 @@ func TestExplainLast(t *testing.T) {
 		t.Fatalf("%d, %s", status, errs)
 	}
 	for _, want := range []string{"push tree /srv -w 'node[1-5]'\n", "pipeline over tcp, blocks of 64 KiB in 2 stripes, 9 steps\n", "at best 5.60 s at 480 MB/s, expected 5.70 s\n",
-		"held up by node1 → node2", "node[40-41]: disk full\n", "  node1 → node2       2.00 GB           210 MB/s\n"} {
+		"held up by node1 → node2", "node[40-41]: not enough space; at node40: 3 GB needed, 2 free\n", "  node1 → node2       2.00 GB           210 MB/s\n"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}

@@ -52,6 +52,7 @@ func (t *Trouble) clean() {
 	if !slices.Contains(classes, t.Class) {
 		t.Class = Other
 	}
+	notices(&t.Cause)
 	if notices(&t.Text); t.Text == "" {
 		t.Text = "it does not say what went wrong"
 	}

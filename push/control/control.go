@@ -208,6 +208,7 @@ type Status struct {
 	Have       int    `json:"have"`       // blocks of the content that are verified and written
 	Received   uint64 `json:"received"`   // bytes of blocks that came, all groups
 	Sent       uint64 `json:"sent"`       // bytes of blocks that were passed on
+	Looked     uint64 `json:"looked"`     // grows while it looks what is in place
 	Examined   uint64 `json:"examined"`   // bytes hashed of ToExamine
 	ToExamine  uint64 `json:"to_examine"` //
 	Candidates int    `json:"candidates"`

@@ -381,7 +381,7 @@ func FuzzDecode(f *testing.F) {
 	add("set", Answer[Have]{OK: &Have{set(9, 4)}})
 	add("formed", Answer[Formed]{OK: &Formed{[]byte{1}, Addresses{1: {"a"}}}})
 	add("greeting", Answer[Greeting]{OK: &Greeting{Name: "a"}})
-	add("opened", Answer[Opened]{Error: &Trouble{Late, "late"}})
+	add("opened", Answer[Opened]{Error: &Trouble{Late, "late", "it came too late"}})
 	f.Fuzz(func(t *testing.T, name string, text []byte) {
 		decode := decoders[name]
 		if decode == nil {

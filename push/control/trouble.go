@@ -18,6 +18,7 @@ const (
 // Trouble is what went wrong at a host.
 type Trouble struct {
 	Class Class  `json:"class"`
+	Cause string `json:"cause,omitempty"` // the same at all hosts where the same is wrong; Text also says what differs
 	Text  string `json:"text"`
 }
 

@@ -37,15 +37,15 @@ func (h *Hasher) Expect(want [32]byte) error {
 }
 
 // Expected returns the SHA-256 of the file, and ErrUnexpected if it is not that of Expect. What was not read in order before is read
-// once more.
-func (h *Hasher) Expected(ctx context.Context) (sum [32]byte, err error) {
+// once more, of which progress is told in bytes.
+func (h *Hasher) Expected(ctx context.Context, progress func(done, total uint64)) (sum [32]byte, err error) {
 	d := &h.digest
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
 	if d.sum == nil {
 		return sum, errors.New("no SHA-256 is expected")
 	}
-	if err := h.finishDigest(ctx); err != nil {
+	if err := h.finishDigest(ctx, progress); err != nil {
 		return sum, err
 	}
 	copy(sum[:], d.sum.Sum(nil))
@@ -73,7 +73,7 @@ func (h *Hasher) follow(first int, payloads [][]byte) error {
 }
 
 // finishDigest reads the blocks that are missing, and adds the hole at the end.
-func (h *Hasher) finishDigest(ctx context.Context) error {
+func (h *Hasher) finishDigest(ctx context.Context, progress func(done, total uint64)) error {
 	d := &h.digest
 	memory := make([]byte, min(uint64(h.layout.Block), h.layout.Size))
 	for d.next < h.layout.Blocks() {
@@ -86,6 +86,9 @@ func (h *Hasher) finishDigest(ctx context.Context) error {
 		}
 		if err := h.digestBlock(payload); err != nil {
 			return err
+		}
+		if progress != nil {
+			progress(h.layout.Offset(d.next-1)+uint64(len(payload)), h.layout.Size)
 		}
 	}
 	return h.source.index.Entries(func(_, _ uint64, e *manifest.Entry) error {

@@ -190,17 +190,17 @@ func TestExpected(t *testing.T) {
 					must(t, err)
 				}
 			}
-			if sum, err := h.Expected(background); err != nil || sum != want {
+			if sum, err := h.Expected(background, nil); err != nil || sum != want {
 				t.Errorf("%s filled %v: %x, %v", path, fill, sum, err)
 			}
-			if sum, err := h.Expected(background); err != nil || sum != want { // again
+			if sum, err := h.Expected(background, nil); err != nil || sum != want { // again
 				t.Errorf("%s filled %v: %x, %v", path, fill, sum, err)
 			}
 		}
 		h := hasher(s)
 		must(t, h.Expect([32]byte{1}))
 		must(t, h.HashAll(background, nil))
-		sum, err := h.Expected(background)
+		sum, err := h.Expected(background, nil)
 		wrong(t, err, source.ErrUnexpected, path)
 		if sum != want {
 			t.Errorf("%s is %x", path, sum)
@@ -215,7 +215,7 @@ func TestNotExpected(t *testing.T) {
 	if h.Expect([32]byte{}) == nil {
 		t.Error("a tree may have an expected SHA-256")
 	}
-	if _, err := h.Expected(background); err == nil {
+	if _, err := h.Expected(background, nil); err == nil {
 		t.Error("what was not expected is there")
 	}
 }
@@ -233,7 +233,7 @@ func TestReadOnce(t *testing.T) {
 		_, err := h.Fill(page, memory(content(s), page))
 		must(t, err)
 	}
-	_, err := h.Expected(background)
+	_, err := h.Expected(background, nil)
 	must(t, err)
 	if read := bytesRead(t) - before; read < len(data) || read > len(data)+len(data)/4 {
 		t.Errorf("%d bytes were read of a file of %d", read, len(data))

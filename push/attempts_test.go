@@ -1,0 +1,109 @@
+package push
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
+)
+
+// There may be as many troubles as hosts, each of which takes attempts of its own; where nothing changes there is an end.
+func TestAttempts(t *testing.T) {
+	all := make([]*host, 30)
+	for i := range all {
+		all[i] = &host{}
+	}
+	a := new(attempts)
+	try := func(what string, blocks int) {
+		t.Helper()
+		if !a.another(all, blocks) {
+			t.Fatal(what)
+		}
+	}
+	for _, h := range all {
+		h.strikes++
+		try("hosts are struck, one after the other", 0)
+	}
+	for blocks := range 20 {
+		try("blocks come", blocks)
+	}
+	for _, h := range all[1:] {
+		h.trouble = new(control.Trouble)
+		try("hosts are given up, and their blocks do not count any more", 0)
+	}
+	for range mostForms - 1 {
+		try("nothing changes", 0)
+	}
+	if a.another(all, 0) {
+		t.Error("it goes on for ever")
+	}
+}
+
+func TestTimeLeft(t *testing.T) {
+	const took = 4 * time.Second
+	for _, c := range []struct {
+		got, lacking int
+		want         time.Duration
+	}{{10, 90, 36 * time.Second}, {90, 0, 0}, {0, 5, took}, {100, 1, 40 * time.Millisecond}} {
+		if left := timeLeft(took, c.got, c.lacking); left != c.want {
+			t.Errorf("%+v: %v", c, left)
+		}
+	}
+}
+
+// A push that resumes begins with much: what it gets now tells how long it will take, and not what it had.
+func TestTimeLeftOfAResumedPush(t *testing.T) {
+	const blocks, block = 1000, 64 << 10
+	h := &host{}
+	p := &pusher{board: newBoard(context.Background()), content: manifest.NewLayout(manifest.ContentStream, blocks*block, block)}
+	p.board.notes[h] = &note{status: control.Status{Epoch: 3, Have: 900}}
+	w := &stopwatch{p: p, g: &group{epoch: 3, hosts: []*host{h}}, began: time.Now().Add(-10 * time.Second), start: make(map[*host]int)}
+	w.noteStart()
+	p.board.notes[h].status.Have = 910
+	w.noteStart()
+	if left := w.left(); left < 85*time.Second || left > 95*time.Second {
+		t.Errorf("it lacks 90 blocks, has got 10 in ten seconds, and will take %v", left)
+	}
+}
+
+// When nobody gets on, those are given up who have got least far, unless that is everybody.
+func TestWhoIsLeftBehind(t *testing.T) {
+	at := func(phase control.Phase, have int) view {
+		return view{host: &host{}, alive: true, status: control.Status{Phase: phase, Have: have}}
+	}
+	finished, waiting := at(control.PhaseComplete, 9), at(control.PhaseReceiving, 1)
+	finished.alive, waiting.waits = false, true
+	for _, c := range []struct {
+		name  string
+		views []view
+		want  []int
+	}{
+		{"one has fewer blocks", []view{at(control.PhaseReceiving, 5), at(control.PhaseReceiving, 4), at(control.PhaseReceiving, 5)}, []int{1}},
+		{"two have", []view{at(control.PhaseReceiving, 3), at(control.PhaseComplete, 9), at(control.PhaseReceiving, 3)}, []int{0, 2}},
+		{"one looks at its disk", []view{at(control.PhaseReady, 0), at(control.PhaseExamining, 0)}, []int{1}},
+		{"all alike", []view{at(control.PhaseReceiving, 5), at(control.PhaseReceiving, 5)}, nil},
+		{"who is done is nobody to go on with", []view{finished, at(control.PhaseComplete, 9)}, nil},
+		{"who is served later is not waited for", []view{waiting, at(control.PhaseReceiving, 5), at(control.PhaseReceiving, 4)}, []int{2}},
+	} {
+		p := &pusher{board: newBoard(context.Background())}
+		for _, v := range c.views {
+			p.board.notes[v.host] = &note{lose: func(error) {}}
+		}
+		if left := (&clock{p: p}).leaveBehind(c.views); left != (c.want != nil) {
+			t.Errorf("%s: %v", c.name, left)
+		}
+		var lost []int
+		for i, v := range c.views {
+			var why *control.Trouble
+			if errors.As(p.board.of(v.host).lost, &why) && why.Class == control.Late {
+				lost = append(lost, i)
+			}
+		}
+		if len(lost) != len(c.want) || len(lost) > 0 && (lost[0] != c.want[0] || lost[len(lost)-1] != c.want[len(lost)-1]) {
+			t.Errorf("%s: given up are %v, should be %v", c.name, lost, c.want)
+		}
+	}
+}
