@@ -35,7 +35,7 @@ func open(t *testing.T, receivers int) *Field {
 	if err != nil {
 		t.Skip(err)
 	}
-	f.idle = 0 // other tests run too
+	f.Idle = 0 // other tests run too
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)

@@ -21,13 +21,13 @@ type Field struct {
 	folder  string        // in memory: files that are sent, files that arrive
 	agent   string        // a program that runs a command on a host, for launchers
 	self    string        // this program, which plays some roles
-	idle    time.Duration // how long to wait for idle cores before a delivery
+	Idle    time.Duration // how long to wait for idle cores before a delivery
 	warmth  warmth
 }
 
 // Open makes a field with so many receivers. Its links may have no limit: network.Unlimited.
 func Open(receivers int, rate string) (*Field, error) {
-	f := &Field{text: rate, idle: idleLimit}
+	f := &Field{text: rate, Idle: idleLimit}
 	var err error
 	if rate != network.Unlimited {
 		if f.rate, err = units.ParseRate(rate); err != nil {
@@ -105,7 +105,7 @@ type Delivery struct {
 
 // Deliver has a contestant deliver a load.
 func (f *Field) Deliver(ctx context.Context, c Contestant, load Load) (s Sample, err error) {
-	others, err := awaitIdle(ctx, f.idle)
+	others, err := awaitIdle(ctx, f.Idle)
 	if err != nil {
 		return s, err
 	}

@@ -160,11 +160,7 @@ func (d *Delivery) pushOnce(ctx context.Context, p Push, source string, agents [
 	command := d.network.Command(ctx, 0, d.self, append(line, p.Options...)...)
 	command.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(d.folder, "cache"), "TMPDIR="+d.folder)
 	run := &pushing{Push: p, done: map[string]time.Duration{}, doneAt: map[string]time.Time{}}
-	run.kill = func() {
-		if p.Kill > 0 {
-			_ = agents[p.Kill].command.Process.Kill()
-		}
-	}
+	run.kill = func() { _ = agents[p.Kill].command.Process.Kill() }
 	run.stop = func() { _ = command.Process.Signal(os.Interrupt) }
 	command.Stdout = run
 	began := time.Now()

@@ -56,7 +56,7 @@ func (p *pushing) hear(line []byte) {
 		for host, at := range p.doneAt {
 			p.done[host] = at.Sub(e.Time.Add(-e.Report.Elapsed))
 		}
-	case e.Kind == push.EventProgress && e.Progress != nil && !p.killed && e.Progress.Phase == "send" && 2*e.Progress.Done >= e.Progress.Total && e.Progress.Total > 0:
+	case p.Kill > 0 && !p.killed && e.Kind == push.EventProgress && e.Progress != nil && e.Progress.Phase == "send" && 2*e.Progress.Done >= e.Progress.Total && e.Progress.Total > 0:
 		p.killed = true
 		p.kill()
 	}
