@@ -147,6 +147,19 @@ func Digits(value float64) string {
 	return strconv.FormatFloat(rounded, 'f', max(0, 2-first), 64)
 }
 
+// Bytes prints about how many there are, for people: 17 B, 3.15 MB.
+func Bytes(n uint64) string {
+	switch {
+	case n >= 1e9:
+		return Digits(float64(n)/1e9) + " GB"
+	case n >= 1e6:
+		return Digits(float64(n)/1e6) + " MB"
+	case n >= 1e3:
+		return Digits(float64(n)/1e3) + " kB"
+	}
+	return fmt.Sprintf("%d B", n)
+}
+
 // Seconds prints a time that was measured, with three significant digits: 881 ns, 187 µs, 12.4 ms, 1230 s.
 func Seconds(s float64) string {
 	switch {

@@ -70,6 +70,14 @@ func TestDigits(t *testing.T) {
 	}
 }
 
+func TestBytes(t *testing.T) {
+	for n, want := range map[uint64]string{0: "0 B", 999: "999 B", 1000: "1.00 kB", 3149946: "3.15 MB", 20 << 30: "21.5 GB"} {
+		if got := Bytes(n); got != want {
+			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
 // FuzzParseSize: whatever is read is printed so that it reads the same.
 func FuzzParseSize(f *testing.F) {
 	for _, text := range []string{"8", "1KiB", "1.5MiB", "256 MB", "9223372036854775807", "3XB", "1..8"} {

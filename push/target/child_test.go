@@ -146,8 +146,9 @@ func TestNotRoot(t *testing.T) {
 	}
 	dir := childDir(t)
 	binary := readable(t, dir)
+	killed := 0
 	asUser := func() ([]byte, error) {
-		child := childOf(binary, dir, 0, true)
+		child := childOf(binary, dir, killed, true)
 		child.Dir = "/"
 		child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 12345, Gid: 12345}}
 		return child.CombinedOutput()
@@ -160,6 +161,16 @@ func TestNotRoot(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	killed = 20
+	if out, err := asUser(); err == nil {
+		t.Fatalf("it was not killed: %s", out)
+	}
+	for _, path := range dataFiles(t, dir) { // as if killed between the mode and the name
+		if err := os.Chmod(path, 0o040); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed = 0
 	if out, err := asUser(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
@@ -169,6 +180,16 @@ func TestNotRoot(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	checkTree(t, filepath.Join(dir, "dest"), childTree()...)
+}
+
+// dataFiles are those of partials.
+func dataFiles(t *testing.T, dir string) []string {
+	t.Helper()
+	all, err := filepath.Glob(filepath.Join(dir, weftFolder, partialFolder, "*", dataFolder, "*", "*"))
+	if err != nil || len(all) == 0 {
+		t.Fatal(all, err)
+	}
+	return all
 }
 
 // readable makes a directory open to others, and a copy of this binary in one like it.

@@ -26,7 +26,7 @@ func (d *Delivery) Commit(ctx context.Context) (Result, error) {
 	if lacking := d.layouts.content.Blocks() - d.held.count(); d.order.Verify || lacking > 0 {
 		return Result{}, fmt.Errorf("there is nothing to commit: %d blocks are not here", lacking)
 	}
-	c := &commit{Delivery: d, ctx: ctx, few: d.order.Manifest.Entries <= fewEntries, known: make(map[uint64]unix.Timespec)}
+	c := &commit{Delivery: d, ctx: ctx, few: d.order.Manifest.Entries <= fewEntries}
 	if err := c.run(); err != nil {
 		return c.result, err
 	}
@@ -41,8 +41,7 @@ type commit struct {
 	ctx     context.Context
 	few     bool
 	folders folders
-	open    []directory              // on the way to the entry that was last placed
-	known   map[uint64]unix.Timespec // when this commit itself has changed or compared files in place, by inode: those it meets again
+	open    []directory // on the way to the entry that was last placed
 	result  Result
 }
 
@@ -95,39 +94,43 @@ func (c *commit) entry(number, _ uint64, e *manifest.Entry) error {
 	}
 	dir, name, err := c.folders.of(c.place.of(e.Path))
 	if err == nil {
-		err = c.put(number, e, dir, name)
+		err = c.put(&placing{e, number, dataName(number), dir, name})
 	}
 	return explain(err, "place", c.place.shown(e.Path))
 }
 
-func (c *commit) put(number uint64, e *manifest.Entry, dir *os.File, name string) error {
-	switch e.Kind {
+func (c *commit) put(p *placing) error {
+	switch p.Kind {
 	case manifest.Directory:
-		return c.directory(e, dir, name)
+		return c.directory(p)
 	case manifest.Symlink:
-		return c.symlink(number, e, dir, name)
+		return c.symlink(p)
 	case manifest.Hardlink:
-		return c.hardlink(number, e, dir, name)
+		return c.hardlink(p)
 	}
-	if c.placed.has(number) {
-		return c.skip(e, dir, name)
+	if !c.placed.has(p.number) {
+		return c.file(p)
 	}
-	return c.file(number, e, dir, name)
+	was, err := c.seen.get(p.number)
+	if err != nil {
+		return err
+	}
+	return c.skip(p, was)
 }
 
 // directory makes a directory that can be written to until all is in it.
-func (c *commit) directory(e *manifest.Entry, dir *os.File, name string) error {
-	err := unix.Mkdirat(int(dir.Fd()), name, 0o700)
+func (c *commit) directory(p *placing) error {
+	err := unix.Mkdirat(int(p.dir.Fd()), p.name, 0o700)
 	if err != nil && !errors.Is(err, unix.EEXIST) {
 		return err
 	}
 	made := err == nil
 	if !made {
-		if err := admit(dir, name); err != nil {
+		if err := admit(p.dir, p.name); err != nil {
 			return err
 		}
 	}
-	c.open = append(c.open, directory{e.Path, c.metadataOf(e), made})
+	c.open = append(c.open, directory{p.Path, c.metadataOf(p.Entry), made})
 	return nil
 }
 
@@ -178,7 +181,7 @@ func (c *commit) finish(of *directory) error {
 	if err != nil {
 		return err
 	}
-	if _, err := of.apply(dir, &there); err != nil && (of.made || !errors.Is(err, unix.EPERM)) {
+	if err := of.apply(dir, &there); err != nil && (of.made || !errors.Is(err, unix.EPERM)) {
 		return err // a directory that was there may belong to somebody else: it stays as it was
 	}
 	if c.few {

@@ -1,12 +1,15 @@
 package target
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/push/manifest"
 )
@@ -40,10 +43,18 @@ func TestSomethingElseIsThere(t *testing.T) {
 		"another link":     {[]item{symlink("f", "a")}, func(dir string) { os.Symlink("b", dir+"/f") }, ErrExists, nil},
 		"file for link":    {[]item{symlink("f", "a")}, func(dir string) { write(t, dir+"/f", data) }, ErrExists, nil},
 		"hard link":        {[]item{file("e", data), hardlink("f", "e")}, func(dir string) { write(t, dir+"/f", data) }, ErrExists, nil},
-		"directory":        {[]item{file("f", data)}, func(dir string) { os.Mkdir(dir+"/f", 0o700) }, ErrIsDirectory, ErrIsDirectory},
-		"directory, link":  {[]item{symlink("f", "a")}, func(dir string) { os.Mkdir(dir+"/f", 0o700) }, ErrIsDirectory, ErrIsDirectory},
-		"file for folder":  {[]item{folder("f", 0o755)}, func(dir string) { write(t, dir+"/f", data) }, ErrNotDirectory, ErrNotDirectory},
-		"link for folder":  {[]item{folder("f", 0o755), file("f/x", data)}, func(dir string) { os.Symlink(".", dir+"/f") }, ErrNotDirectory, ErrNotDirectory},
+		"hard link, same": {[]item{file("e", data), hardlink("f", "e")}, func(dir string) {
+			write(t, dir+"/e", data)
+			write(t, dir+"/f", data)
+		}, nil, nil},
+		"hard link, other": {[]item{file("e", data), hardlink("f", "e")}, func(dir string) {
+			write(t, dir+"/e", data)
+			write(t, dir+"/f", other)
+		}, ErrExists, nil},
+		"directory":       {[]item{file("f", data)}, func(dir string) { os.Mkdir(dir+"/f", 0o700) }, ErrIsDirectory, ErrIsDirectory},
+		"directory, link": {[]item{symlink("f", "a")}, func(dir string) { os.Mkdir(dir+"/f", 0o700) }, ErrIsDirectory, ErrIsDirectory},
+		"file for folder": {[]item{folder("f", 0o755)}, func(dir string) { write(t, dir+"/f", data) }, ErrNotDirectory, ErrNotDirectory},
+		"link for folder": {[]item{folder("f", 0o755), file("f/x", data)}, func(dir string) { os.Symlink(".", dir+"/f") }, ErrNotDirectory, ErrNotDirectory},
 		"sparse is filled": {[]item{sparse("f")}, func(dir string) {
 			full := sparse("f").data
 			full[100] = 1
@@ -164,6 +175,93 @@ func TestInPlaceFileChangesMeanwhile(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// The blocks of a file in place that have matched are copied when others differ: by then somebody may have written to them.
+func TestMatchedBlocksChangeMeanwhile(t *testing.T) {
+	data := noise(1, 4*testBlock)
+	there := append(bytes.Clone(data[:3*testBlock]), noise(2, testBlock)...)
+	for name, change := range map[string]func(path string){
+		"written":   func(path string) { damage(t, path, 100) },
+		"shortened": func(path string) { os.Truncate(path, testBlock) },
+		"replaced":  func(path string) { os.Remove(path); os.WriteFile(path, noise(3, len(there)), 0o600) },
+		"removed":   func(path string) { os.Remove(path) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := openTest(t)
+			write(t, dir+"/f", there)
+			p := pack(t, file("f", data))
+			o := p.order(".")
+			o.Force = true
+			d, err := p.start(r, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer d.Keep()
+			change(dir + "/f")
+			if _, err := p.send(d); !errors.Is(err, ErrChanged) {
+				t.Errorf("sent: %v", err)
+			}
+			if _, err := d.Commit(context.Background()); err == nil {
+				t.Error("committed")
+			}
+			d.Keep()
+			mustDeliver(t, p, r, o)
+			checkTree(t, dir, file("f", data))
+		})
+	}
+}
+
+// another is a push of d/f, which is in place, and of a directory beside it whose f is older than the push and has other content. The
+// function swaps the directories, which changes no ctime of what is in them.
+func another(t *testing.T, there, other []byte) (p *parcel, d *Delivery, swap func()) {
+	t.Helper()
+	r, dir := openTest(t)
+	write(t, dir+"/d/f", there)
+	write(t, dir+"/other/f", other)
+	p = pack(t, folder("d", 0o755), file("d/f", noise(1, testBlock)))
+	d, err := r.Begin(p.order("."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { d.Keep() })
+	if err := p.list(d, nil); err != nil {
+		t.Fatal(err)
+	}
+	return p, d, func() {
+		if err := unix.Renameat2(unix.AT_FDCWD, dir+"/d", unix.AT_FDCWD, dir+"/other", unix.RENAME_EXCHANGE); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestAnotherDirectoryIsCommitted(t *testing.T) {
+	p, d, swap := another(t, noise(1, testBlock), noise(2, testBlock))
+	if err := p.match(d); err != nil {
+		t.Fatal(err)
+	}
+	if sent, err := p.send(d); sent > 0 || err != nil {
+		t.Fatal(sent, err)
+	}
+	swap()
+	if _, err := d.Commit(context.Background()); !errors.Is(err, ErrChanged) {
+		t.Error(err)
+	}
+}
+
+func TestAnotherDirectoryIsHashed(t *testing.T) {
+	p, d, swap := another(t, noise(2, testBlock), noise(1, testBlock))
+	swap()
+	if err := p.match(d); err != nil {
+		t.Fatal(err)
+	}
+	swap()
+	if _, err := p.send(d); err == nil {
+		t.Error("what has matched is not what is there")
+	}
+	if _, err := d.Commit(context.Background()); err == nil {
+		t.Error("committed")
 	}
 }
 

@@ -180,14 +180,38 @@ func (p *partial) reserve(f *os.File, e *manifest.Entry) error {
 
 // usePlaced opens the file in place of an entry.
 func (d *Delivery) usePlaced(number uint64, e *manifest.Entry) (*openFile, error) {
-	path := d.place.of(e.Path)
-	return d.files.use(fileKey{number, true}, func() (*os.File, error) {
-		f, err := openEntry(d.place.dir, path)
-		if missing(err) {
-			return nil, fmt.Errorf("%w (it has gone)", ErrChanged)
-		}
-		return f, err
-	})
+	return d.files.use(fileKey{number, true}, func() (*os.File, error) { return d.openPlaced(number, e) })
+}
+
+// openPlaced opens the file in place of an entry, if it is the one that was looked at: another could be put there for the time of reading.
+// Whether somebody has written to it is for later, when all that will be read has been.
+func (d *Delivery) openPlaced(number uint64, e *manifest.Entry) (*os.File, error) {
+	f, err := openEntry(d.place.dir, d.place.of(e.Path))
+	if missing(err) {
+		return nil, fmt.Errorf("%w (it has gone)", ErrChanged)
+	}
+	if err != nil {
+		return nil, err
+	}
+	was, is, err := d.stamps(number, f)
+	if err == nil && is.Inode != was.Inode {
+		err = fmt.Errorf("%w (another file is there)", ErrChanged)
+	}
+	if err != nil {
+		drop(f)
+		return nil, err
+	}
+	return f, nil
+}
+
+// stamps are what the file in place of an entry was when it was looked at, and what it is.
+func (d *Delivery) stamps(number uint64, f *os.File) (was, is stamp, err error) {
+	there, err := statFile(f)
+	if err != nil {
+		return was, is, err
+	}
+	was, err = d.seen.get(number)
+	return was, stampOf(&there), err
 }
 
 // samePlaced reports whether the file in place has the same data there.
@@ -216,28 +240,49 @@ func (d *Delivery) diverge(number uint64, e *manifest.Entry) error {
 		return ErrExists
 	}
 	name := dataName(number)
-	if err := d.copyPlaced(number, e, name+".copy"); err != nil {
+	if err := d.copyPlaced(number, e, name+copySuffix); err != nil {
 		return err
 	}
 	// Under its name only when it is whole: what is there under a name counts when a push is resumed.
-	if err := unix.Renameat(int(d.partial.data.Fd()), name+".copy", int(d.partial.data.Fd()), name); err != nil {
+	if err := unix.Renameat(int(d.partial.data.Fd()), name+copySuffix, int(d.partial.data.Fd()), name); err != nil {
 		return err
 	}
 	d.placed.remove(number)
 	return nil
 }
 
+// copySuffix is of files that are being copied.
+const copySuffix = ".copy"
+
+// copyPlaced copies the file in place of an entry. Nobody may have written to it since it was looked at: the blocks that are held are now
+// those of the copy, and are not hashed again.
 func (d *Delivery) copyPlaced(number uint64, e *manifest.Entry, name string) error {
-	from, err := openEntry(d.place.dir, d.place.of(e.Path))
+	from, err := d.openPlaced(number, e)
 	if err != nil {
 		return err
 	}
 	defer drop(from)
-	to, err := d.partial.openData(name, unix.O_RDWR|unix.O_CREAT|unix.O_TRUNC)
+	to, err := d.copyData(from, e, name)
 	if err != nil {
 		return err
 	}
-	return errors.Join(copyContent(to, from, e), to.Close())
+	was, is, err := d.stamps(number, from)
+	if err == nil && is != was {
+		err = ErrChanged
+	}
+	return errors.Join(err, to.Close())
+}
+
+// copyData makes a copy in the partial.
+func (d *Delivery) copyData(from *os.File, e *manifest.Entry, name string) (*os.File, error) {
+	to, err := d.partial.openData(name, unix.O_RDWR|unix.O_CREAT|unix.O_TRUNC)
+	if err != nil {
+		return nil, err
+	}
+	if err := copyContent(to, from, e); err != nil {
+		return nil, errors.Join(err, to.Close(), d.partial.discard(name))
+	}
+	return to, nil
 }
 
 // copyContent copies a file's data; the kernel does it, and shares it where it can.
@@ -251,7 +296,9 @@ func copyContent(to, from *os.File, e *manifest.Entry) error {
 				return err
 			}
 		}
-		if _, err := io.CopyN(to, from, int64(part.Length)); err != nil {
+		if _, err := io.CopyN(to, from, int64(part.Length)); errors.Is(err, io.EOF) {
+			return fmt.Errorf("%w (it is shorter)", ErrChanged)
+		} else if err != nil {
 			return err
 		}
 	}

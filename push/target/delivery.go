@@ -27,8 +27,9 @@ type Delivery struct {
 	life   sync.RWMutex // writers end the delivery, or change what it stands on
 	ended  bool
 	index  *manifest.Index // nil until the manifest is done
-	since  time.Time       // when what is in place was first looked at
 	placed bitset          // entries whose content so far is that of the file in place
+	seen   records[stamp]  // what those files were when they were first looked at, by the number of the entry
+	links  links           // those of them that have several names
 	before bitset          // blocks that the partial's map had
 	hashed bitset          // blocks that were examined
 	unread bitset          // blocks that should have been, and could not be read
@@ -79,8 +80,10 @@ func (d *Delivery) open() (err error) {
 			return err
 		}
 	}
-	if d.hashes, err = d.root.scratch(); err != nil {
-		return err
+	for _, f := range []**os.File{&d.hashes, &d.seen.file, &d.links.file} {
+		if *f, err = d.root.scratch(); err != nil {
+			return err
+		}
 	}
 	if d.order.Verify {
 		d.manifest, err = d.root.scratch()
@@ -147,8 +150,10 @@ func (d *Delivery) Keep() error {
 func (d *Delivery) close() error {
 	d.ended = true
 	errs := []error{d.files.close(), d.place.close()}
-	if d.hashes != nil {
-		errs = append(errs, d.hashes.Close())
+	for _, f := range []*os.File{d.hashes, d.seen.file, d.links.file} {
+		if f != nil {
+			errs = append(errs, f.Close())
+		}
 	}
 	if d.partial != nil {
 		errs = append(errs, d.partial.close())

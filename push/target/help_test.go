@@ -107,14 +107,24 @@ func (p *parcel) start(r *Root, o Order) (*Delivery, error) {
 }
 
 func (p *parcel) compare(d *Delivery) error {
+	if err := p.list(d, nil); err != nil {
+		return err
+	}
+	return p.match(d)
+}
+
+// list gives a delivery the manifest.
+func (p *parcel) list(d *Delivery, progress func(looked uint64)) error {
 	for block := range d.Manifest().Blocks() {
 		if err := d.WriteManifest(block, cut(d.Manifest(), p.manifest, block)); err != nil {
 			return err
 		}
 	}
-	if err := d.ManifestDone(); err != nil {
-		return err
-	}
+	return d.ManifestDone(context.Background(), progress)
+}
+
+// match compares the blocks that are there.
+func (p *parcel) match(d *Delivery) error {
 	if _, err := d.Examine(context.Background(), nil); err != nil {
 		return err
 	}

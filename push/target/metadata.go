@@ -25,26 +25,25 @@ func (d *Delivery) metadataOf(e *manifest.Entry) metadata {
 	return m
 }
 
-// apply sets what is not so already. It is told what is there, and says whether anything had to be done.
-func (m *metadata) apply(f *os.File, there *unix.Stat_t) (changed bool, err error) {
+// apply sets what is not so already. It is told what is there.
+func (m *metadata) apply(f *os.File, there *unix.Stat_t) error {
 	fd := int(f.Fd())
 	mode := there.Mode & 0o7777
 	if m.owner && (there.Uid != m.uid || there.Gid != m.gid) {
 		if err := unix.Fchown(fd, int(m.uid), int(m.gid)); err != nil {
-			return true, err
+			return err
 		}
-		changed, mode = true, ^uint32(0) // a new owner takes setuid away
+		mode = ^uint32(0) // a new owner takes setuid away
 	}
 	if mode != m.mode {
 		if err := unix.Fchmod(fd, m.mode); err != nil {
-			return true, err
+			return err
 		}
-		changed = true
 	}
 	if there.Mtim.Nano() != m.time {
-		return true, m.applyTime(fd)
+		return m.applyTime(fd)
 	}
-	return changed, nil
+	return nil
 }
 
 func (m *metadata) applyTime(fd int) error {
@@ -65,15 +64,31 @@ func (m *metadata) whileWritten() uint32 {
 	return privateMode
 }
 
-// applyLink sets what a symbolic link has.
+// isSoOfLink is isSo for a symbolic link, whose mode says nothing.
+func (m *metadata) isSoOfLink(there *unix.Stat_t) bool {
+	of := *m
+	of.mode = there.Mode & 0o7777
+	return of.isSo(there)
+}
+
+// keepOwner is for a copy: unless an owner is to be set it has that of the original, if this process may give files away.
+func (m *metadata) keepOwner(there *unix.Stat_t) {
+	if !m.owner && os.Geteuid() == 0 {
+		m.owner, m.uid, m.gid = true, there.Uid, there.Gid
+	}
+}
+
+// applyLink sets what a symbolic link has: the one of a name in a directory or, without a name, the one that is open.
 func (m *metadata) applyLink(dir *os.File, name string) error {
 	if m.owner {
-		if err := unix.Fchownat(int(dir.Fd()), name, int(m.uid), int(m.gid), unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		if err := unix.Fchownat(int(dir.Fd()), name, int(m.uid), int(m.gid), linkItself); err != nil {
 			return err
 		}
 	}
-	return unix.UtimesNanoAt(int(dir.Fd()), name, m.times(), unix.AT_SYMLINK_NOFOLLOW)
+	return unix.UtimesNanoAt(int(dir.Fd()), name, m.times(), linkItself)
 }
+
+const linkItself = unix.AT_SYMLINK_NOFOLLOW | unix.AT_EMPTY_PATH
 
 // times leaves the time of the last access alone.
 func (m *metadata) times() []unix.Timespec {

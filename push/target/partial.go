@@ -171,8 +171,14 @@ func (p *partial) openFile(name string, flags int, mode uint32) (fd int, err err
 		return unix.Openat(int(p.data.Fd()), name, flags|unix.O_CLOEXEC|unix.O_NOFOLLOW, mode)
 	}
 	fd, err = open()
-	if flags&unix.O_CREAT != 0 && missing(err) {
+	switch {
+	case flags&unix.O_CREAT != 0 && missing(err):
 		if err := p.makeGroup(name); err != nil {
+			return -1, err
+		}
+		fd, err = open()
+	case errors.Is(err, unix.EACCES): // an earlier attempt has given it its own mode, and did not get to name it
+		if err := unix.Fchmodat(int(p.data.Fd()), name, privateMode, 0); err != nil {
 			return -1, err
 		}
 		fd, err = open()

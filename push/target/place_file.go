@@ -12,13 +12,22 @@ import (
 	"github.com/weft-fabric/weft/push/manifest"
 )
 
+// placing is an entry on its way to its name.
+type placing struct {
+	*manifest.Entry
+	number uint64
+	data   string   // what it is called in the partial
+	dir    *os.File // where it goes
+	name   string   // in dir
+}
+
 // file gives a file that came its metadata and its name.
-func (c *commit) file(number uint64, e *manifest.Entry, dir *os.File, name string) error {
-	data, m := dataName(number), c.metadataOf(e)
-	if c.isReady(data, e, &m) {
-		return c.name(data, e, dir, name)
+func (c *commit) file(p *placing) error {
+	m := c.metadataOf(p.Entry)
+	if c.isReady(p, &m) {
+		return c.name(p)
 	}
-	f, err := c.openWhole(number, e)
+	f, err := c.openWhole(p)
 	if err != nil {
 		return err
 	}
@@ -27,10 +36,10 @@ func (c *commit) file(number uint64, e *manifest.Entry, dir *os.File, name strin
 	if err != nil {
 		return err
 	}
-	if uint64(there.Size) != e.Size {
-		return fmt.Errorf("%d of %d bytes are in the partial: %w", there.Size, e.Size, ErrChanged)
+	if uint64(there.Size) != p.Size {
+		return fmt.Errorf("%d of %d bytes are in the partial: %w", there.Size, p.Size, ErrChanged)
 	}
-	if _, err := m.apply(f, &there); err != nil {
+	if err := m.apply(f, &there); err != nil {
 		return err
 	}
 	if c.few {
@@ -38,34 +47,33 @@ func (c *commit) file(number uint64, e *manifest.Entry, dir *os.File, name strin
 			return err
 		}
 	}
-	return c.name(data, e, dir, name)
+	return c.name(p)
 }
 
 // isReady reports whether a file of the partial needs nothing but its name.
-func (c *commit) isReady(data string, e *manifest.Entry, m *metadata) bool {
-	if c.few || e.Content() == 0 {
+func (c *commit) isReady(p *placing, m *metadata) bool {
+	if c.few || p.Content() == 0 {
 		return false
 	}
-	there, err := statAt(c.partial.data, data)
-	return err == nil && isKind(&there, unix.S_IFREG) && uint64(there.Size) == e.Size && m.isSo(&there)
+	there, err := statAt(c.partial.data, p.data)
+	return err == nil && isKind(&there, unix.S_IFREG) && uint64(there.Size) == p.Size && m.isSo(&there)
 }
 
 // openWhole opens a file of the partial. One that has no content was never written.
-func (c *commit) openWhole(number uint64, e *manifest.Entry) (*os.File, error) {
-	if e.Content() == 0 {
-		return c.openData(number, e)
+func (c *commit) openWhole(p *placing) (*os.File, error) {
+	if p.Content() == 0 {
+		return c.openData(p.number, p.Entry)
 	}
-	return c.partial.openData(dataName(number), unix.O_RDWR)
+	return c.partial.openData(p.data, unix.O_RDWR)
 }
 
-// name moves what is under a name of the partial into place.
-func (c *commit) name(data string, e *manifest.Entry, dir *os.File, name string) error {
-	err := c.rename(data, dir, name)
-	if errors.Is(err, unix.EEXIST) && e.Kind == manifest.File && c.sameContent(data, e, dir, name) {
-		if err := c.partial.discard(data); err != nil {
-			return err
+// name moves what is in the partial into place.
+func (c *commit) name(p *placing) error {
+	err := c.rename(p)
+	if errors.Is(err, unix.EEXIST) && p.Kind != manifest.Symlink {
+		if was, same := c.sameContent(p); same {
+			return c.found(p, was)
 		}
-		return c.skip(e, dir, name)
 	}
 	if err == nil {
 		c.result.Written++
@@ -73,40 +81,106 @@ func (c *commit) name(data string, e *manifest.Entry, dir *os.File, name string)
 	return err
 }
 
-// rename replaces nothing without Force, whatever has come there meanwhile.
-func (c *commit) rename(data string, dir *os.File, name string) error {
-	from, to := int(c.partial.data.Fd()), int(dir.Fd())
-	if c.order.Force {
-		return unix.Renameat(from, data, to, name)
+// found takes a file for the entry that is in its way, and identical.
+func (c *commit) found(p *placing, was stamp) error {
+	if p.Kind == manifest.Hardlink {
+		c.result.Skipped++
+		return c.replaceSame(p, p.data, was)
 	}
-	err := unix.Renameat2(from, data, to, name, unix.RENAME_NOREPLACE)
+	if err := c.partial.discard(p.data); err != nil {
+		return err
+	}
+	return c.skip(p, was)
+}
+
+// rename replaces nothing without Force, whatever has come there meanwhile.
+func (c *commit) rename(p *placing) error {
+	if c.order.Force {
+		return c.replace(p, p.data)
+	}
+	from, to := int(c.partial.data.Fd()), int(p.dir.Fd())
+	err := unix.Renameat2(from, p.data, to, p.name, unix.RENAME_NOREPLACE)
 	if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.ENOSYS) { // the filesystem cannot: the next best
-		if _, err := statAt(dir, name); !missing(err) {
+		if _, err := statAt(p.dir, p.name); !missing(err) {
 			return errors.Join(err, unix.EEXIST)
 		}
-		return unix.Renameat(from, data, to, name)
+		return unix.Renameat(from, p.data, to, p.name)
 	}
 	return err
 }
 
-// sameContent reports whether a file in place is what the partial has.
-func (c *commit) sameContent(data string, e *manifest.Entry, dir *os.File, name string) bool {
-	there, err := openEntry(dir, name)
+// replaceSame replaces what has the same content, if it is still what is there: for that nobody has to say Force.
+func (c *commit) replaceSame(p *placing, data string, was stamp) error {
+	there, err := statAt(p.dir, p.name)
+	if missing(err) || err == nil && stampOf(&there) != was {
+		return ErrChanged
+	}
 	if err != nil {
-		return false
+		return err
+	}
+	return c.replace(p, data)
+}
+
+// replace moves what has a name of the partial into place, whatever is there.
+func (c *commit) replace(p *placing, data string) error {
+	return c.remember(p.dir, p.name, func() error {
+		return unix.Renameat(int(c.partial.data.Fd()), data, int(p.dir.Fd()), p.name)
+	})
+}
+
+// remember changes names of a file, this one or others, and notes that its ctime has changed thereby: it may be in place of other entries too.
+func (c *commit) remember(dir *os.File, name string, change func() error) error {
+	if !c.links.some {
+		return change()
+	}
+	f, err := openBelow(dir, name, unix.O_PATH|unix.O_NOFOLLOW, entryResolve)
+	if err != nil {
+		return change() // there is none
+	}
+	defer drop(f)
+	before, err := statFile(f)
+	if err == nil {
+		err = change()
+	}
+	if err != nil {
+		return err
+	}
+	after, err := statFile(f)
+	if err != nil {
+		return err
+	}
+	return c.links.note(&before, &after)
+}
+
+// sameContent reports whether the file in place is identical to what the partial has, and what it was before it was read.
+func (c *commit) sameContent(p *placing) (was stamp, same bool) {
+	ours, err := c.openOurs(p)
+	if err != nil {
+		return stamp{}, false
+	}
+	defer drop(ours)
+	there, err := openEntry(p.dir, p.name)
+	if err != nil {
+		return stamp{}, false
 	}
 	defer drop(there)
 	s, err := statFile(there)
-	if err != nil || !isKind(&s, unix.S_IFREG) || uint64(s.Size) != e.Size {
-		return false
+	return stampOf(&s), err == nil && sameSize(there, ours) && sameBytes(there, ours)
+}
+
+// openOurs opens what the partial has, to read. A hard link is in place already, under its first name, and keeps the mode that it has.
+func (c *commit) openOurs(p *placing) (*os.File, error) {
+	if p.Kind == manifest.Hardlink {
+		return openEntry(c.partial.data, p.data)
 	}
-	ours, err := c.partial.openData(data, unix.O_RDONLY)
-	if err != nil {
-		return false
-	}
-	defer drop(ours)
-	c.known[s.Ino] = s.Ctim
-	return sameBytes(there, ours)
+	return c.partial.openData(p.data, unix.O_RDONLY)
+}
+
+// sameSize reports whether both are files, of one size.
+func sameSize(a, b *os.File) bool {
+	left, err := statFile(a)
+	right, other := statFile(b)
+	return err == nil && other == nil && isKind(&left, unix.S_IFREG) && isKind(&right, unix.S_IFREG) && left.Size == right.Size
 }
 
 func sameBytes(a, b io.Reader) bool {
@@ -124,96 +198,3 @@ func sameBytes(a, b io.Reader) bool {
 }
 
 func ended(err error) bool { return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) }
-
-// skip leaves a file that is identical where it is, and gives it the metadata of the entry.
-func (c *commit) skip(e *manifest.Entry, dir *os.File, name string) error {
-	f, err := openEntry(dir, name)
-	if missing(err) {
-		return fmt.Errorf("%w (it has gone)", ErrChanged)
-	}
-	if err != nil {
-		return err
-	}
-	defer drop(f)
-	there, err := statFile(f)
-	if err != nil {
-		return err
-	}
-	if !isKind(&there, unix.S_IFREG) || uint64(there.Size) != e.Size || c.changed(&there) {
-		return ErrChanged
-	}
-	c.result.Skipped++
-	m := c.metadataOf(e)
-	changed, err := m.apply(f, &there)
-	if err == nil && changed && there.Nlink > 1 {
-		return c.touch(f)
-	}
-	return err
-}
-
-// changed reports whether a file in place was changed since it was looked at, by somebody else. The clock of files is coarse: what
-// happens within a tick after the look is not seen.
-func (c *commit) changed(there *unix.Stat_t) bool {
-	if ours, ok := c.known[there.Ino]; ok && ours == there.Ctim {
-		return false
-	}
-	return there.Ctim.Nano() > c.since.UnixNano()
-}
-
-// touch remembers that it was us who changed a file that has other names, which may be entries too.
-func (c *commit) touch(f *os.File) error {
-	s, err := statFile(f)
-	c.known[s.Ino] = s.Ctim
-	return err
-}
-
-// symlink makes a symbolic link, or leaves one that leads to the same where it is.
-func (c *commit) symlink(number uint64, e *manifest.Entry, dir *os.File, name string) error {
-	m := c.metadataOf(e)
-	if linkAt(dir, name) == e.Link {
-		c.result.Skipped++
-		return m.applyLink(dir, name)
-	}
-	return c.link(number, e, dir, name, func(data string) error {
-		if err := unix.Symlinkat(e.Link, int(c.partial.data.Fd()), data); err != nil {
-			return err
-		}
-		return m.applyLink(c.partial.data, data)
-	})
-}
-
-// hardlink gives a file that was placed before another name.
-func (c *commit) hardlink(number uint64, e *manifest.Entry, dir *os.File, name string) error {
-	parent, first := split(e.Link)
-	from, err := openPath(c.place.dir, "./"+parent)
-	if err != nil {
-		return err
-	}
-	defer drop(from)
-	original, err := statAt(from, first)
-	if err == nil && !isKind(&original, unix.S_IFREG) {
-		err = fmt.Errorf("%q, of which it is another name, is not a file: %w", e.Link, ErrChanged)
-	}
-	if err != nil {
-		return err
-	}
-	if there, err := statAt(dir, name); err == nil && there.Dev == original.Dev && there.Ino == original.Ino {
-		c.result.Skipped++
-		return nil
-	}
-	return c.link(number, e, dir, name, func(data string) error {
-		return unix.Linkat(int(from.Fd()), first, int(c.partial.data.Fd()), data, 0)
-	})
-}
-
-// link makes a link in the partial, and names it.
-func (c *commit) link(number uint64, e *manifest.Entry, dir *os.File, name string, create func(data string) error) error {
-	data := dataName(number)
-	if err := errors.Join(c.partial.makeGroup(data), c.partial.discard(data)); err != nil {
-		return err
-	}
-	if err := create(data); err != nil {
-		return err
-	}
-	return c.name(data, e, dir, name)
-}

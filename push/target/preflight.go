@@ -107,7 +107,7 @@ func (r *Root) room(need uint64) error {
 		return err
 	}
 	if need > free {
-		return fmt.Errorf("%w below %q: %s needed, %s free", ErrSpace, r.dir, units.Size(need), units.Size(free))
+		return fmt.Errorf("%w below %q: %s needed, %s free", ErrSpace, r.dir, units.Bytes(need), units.Bytes(free))
 	}
 	return nil
 }

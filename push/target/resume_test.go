@@ -159,7 +159,7 @@ func TestWrongCalls(t *testing.T) {
 	for what, err := range map[string]error{
 		"content before the manifest": d.Write(0, make([]byte, testBlock)), "no such block": d.WriteManifest(1, nil),
 		"too long": d.WriteManifest(0, make([]byte, len(p.manifest)+1)), "read": d.Read(0, make([]byte, testBlock)),
-		"empty manifest": d.ManifestDone(), "conflicts": d.Conflicts(),
+		"empty manifest": d.ManifestDone(context.Background(), nil), "conflicts": d.Conflicts(),
 	} {
 		if err == nil {
 			t.Errorf("%s: no error", what)

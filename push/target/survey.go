@@ -1,6 +1,7 @@
 package target
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -48,8 +49,9 @@ func checkBlock(l manifest.Layout, block int, payload []byte) error {
 	return nil
 }
 
-// ManifestDone checks the manifest as a whole, and what is in the way of its entries.
-func (d *Delivery) ManifestDone() error {
+// ManifestDone checks the manifest as a whole, and what is in the way of its entries. Progress is told of how much was looked at: entries, and
+// pieces of files where there should be holes or which should be one.
+func (d *Delivery) ManifestDone(ctx context.Context, progress func(looked uint64)) error {
 	d.life.Lock()
 	defer d.life.Unlock()
 	if d.ended {
@@ -65,10 +67,13 @@ func (d *Delivery) ManifestDone() error {
 	if !summary.Equal(&d.order.Manifest) {
 		return errors.New("the manifest is not the one that was announced")
 	}
-	d.placed, d.since = newBitset(summary.Entries), time.Now()
+	if err := errors.Join(d.seen.file.Truncate(0), d.links.reset(summary.Entries)); err != nil {
+		return fmt.Errorf("scratch file: %w", err)
+	}
+	d.placed, d.need = newBitset(summary.Entries), 0
 	blocks := uint64(d.layouts.content.Blocks())
 	d.hashed, d.unread = newBitset(blocks), newBitset(blocks)
-	if err := (&survey{Delivery: d, index: index}).run(); err != nil {
+	if err := (&survey{Delivery: d, ctx: ctx, progress: progress, index: index}).run(); err != nil {
 		return err
 	}
 	d.index = index
@@ -78,15 +83,21 @@ func (d *Delivery) ManifestDone() error {
 // survey looks at what is in place already.
 type survey struct {
 	*Delivery
-	index   *manifest.Index
-	folders folders
-	exists  names // files that are different for certain
+	ctx      context.Context
+	progress func(looked uint64)
+	looked   uint64
+	index    *manifest.Index
+	folders  folders
+	exists   names // files that are different for certain
 }
 
 func (s *survey) run() error {
 	s.folders.dest = s.place.dir
 	defer s.folders.close()
 	if err := s.index.Entries(s.entry); err != nil {
+		return err
+	}
+	if err := context.Cause(s.ctx); err != nil {
 		return err
 	}
 	if s.exists.count > 0 && !s.order.Force && !s.order.Verify {
@@ -98,7 +109,19 @@ func (s *survey) run() error {
 	return s.root.room(s.need)
 }
 
+// step is taken often, however long it all takes.
+func (s *survey) step() error {
+	s.looked++
+	if s.progress != nil {
+		s.progress(s.looked)
+	}
+	return context.Cause(s.ctx)
+}
+
 func (s *survey) entry(number, _ uint64, e *manifest.Entry) error {
+	if err := s.step(); err != nil {
+		return err
+	}
 	if first, _, _ := strings.Cut(e.Path, "/"); first == weftFolder && s.place.path == s.root.dir {
 		return fmt.Errorf("%q is in the agent's own folder: %w", e.Path, ErrOutside)
 	}
@@ -154,19 +177,54 @@ func (s *survey) compare(number uint64, e *manifest.Entry, there *unix.Stat_t) e
 	}
 	switch e.Kind {
 	case manifest.File:
-		if isKind(there, unix.S_IFREG) && uint64(there.Size) == e.Size && s.holesAreEmpty(e) {
-			if !s.started(number) { // else the partial has its content, and Commit compares
-				s.placed.add(number)
-			}
-			return nil
-		}
-		s.need += s.lacking(number, e)
-		s.exists.add(path)
+		return s.file(number, e, there)
 	case manifest.Symlink, manifest.Hardlink:
-		if !s.sameLink(e, there) {
+		if !s.sameLink(e, there) && !s.sameAsFirst(e, there) {
 			s.exists.add(path)
 		}
 	}
+	return nil
+}
+
+// file judges what is in place of a file.
+func (s *survey) file(number uint64, e *manifest.Entry, there *unix.Stat_t) error {
+	same := isKind(there, unix.S_IFREG) && uint64(there.Size) == e.Size
+	if same {
+		s.settle(there)
+		same = s.holesAreEmpty(e, there)
+	}
+	if !same {
+		s.need += s.lacking(number, e)
+		s.exists.add(s.place.shown(e.Path))
+		return nil
+	}
+	if s.started(number) {
+		return nil // the partial has its content, and Commit compares
+	}
+	return s.remember(number, there)
+}
+
+// settle waits until a file is older than a tick of its clock. It is read after that: whatever is written later is seen by its ctime.
+func (s *survey) settle(there *unix.Stat_t) {
+	if wait := unsettled(there, time.Now()); wait > 0 {
+		select {
+		case <-time.After(wait):
+		case <-s.ctx.Done(): // the next step says so
+		}
+	}
+}
+
+// remember takes the file in place for that of the entry, and keeps what it is before anything of it is read.
+func (s *survey) remember(number uint64, there *unix.Stat_t) error {
+	if there.Nlink > 1 {
+		if err := s.links.add(stampOf(there).Inode); err != nil {
+			return err
+		}
+	}
+	if err := s.seen.put(number, stampOf(there)); err != nil {
+		return err
+	}
+	s.placed.add(number)
 	return nil
 }
 
@@ -182,7 +240,39 @@ func (s *survey) sameLink(e *manifest.Entry, there *unix.Stat_t) bool {
 	}
 	defer drop(first)
 	f, err := statFile(first)
-	return err == nil && f.Dev == there.Dev && f.Ino == there.Ino
+	return err == nil && stampOf(&f).Inode == stampOf(there).Inode
+}
+
+// sameAsFirst reports whether what is in place of a hard link is identical to its first name, though it is a file of its own: Commit makes
+// them one, and nobody has to say Force. A commit that was interrupted between the two may have left them so.
+func (s *survey) sameAsFirst(e *manifest.Entry, there *unix.Stat_t) bool {
+	if e.Kind != manifest.Hardlink || !isKind(there, unix.S_IFREG) || s.order.Force || s.order.Verify {
+		return false
+	}
+	first, err := openEntry(s.place.dir, e.Link)
+	if err != nil {
+		return false
+	}
+	defer drop(first)
+	second, err := openEntry(s.place.dir, s.place.of(e.Path))
+	if err != nil {
+		return false
+	}
+	defer drop(second)
+	return sameSize(first, second) && sameBytes(first, stepping{second, s})
+}
+
+// stepping takes a step with each read.
+type stepping struct {
+	io.Reader
+	*survey
+}
+
+func (s stepping) Read(into []byte) (int, error) {
+	if err := s.step(); err != nil {
+		return 0, err
+	}
+	return s.Reader.Read(into)
 }
 
 // linkAt is where a link leads, or "".
@@ -196,7 +286,7 @@ func linkAt(dir *os.File, name string) string {
 }
 
 // holesAreEmpty reports whether the file in place has nothing but zeros where the entry has no data: blocks do not tell.
-func (s *survey) holesAreEmpty(e *manifest.Entry) bool {
+func (s *survey) holesAreEmpty(e *manifest.Entry, there *unix.Stat_t) bool {
 	if e.Extents == nil {
 		return true
 	}
@@ -205,9 +295,12 @@ func (s *survey) holesAreEmpty(e *manifest.Entry) bool {
 		return false
 	}
 	defer drop(f)
+	if is, err := statFile(f); err != nil || stampOf(&is) != stampOf(there) {
+		return false
+	}
 	at := uint64(0)
 	for _, extent := range append(e.Extents[:len(e.Extents):len(e.Extents)], manifest.Extent{Offset: e.Size}) {
-		if !zeros(f, at, extent.Offset) {
+		if !s.zeros(f, at, extent.Offset) {
 			return false
 		}
 		at = extent.Offset + extent.Length
@@ -216,9 +309,9 @@ func (s *survey) holesAreEmpty(e *manifest.Entry) bool {
 }
 
 // zeros reports whether a part of a file is zero. Holes are not read.
-func zeros(f *os.File, from, to uint64) bool {
+func (s *survey) zeros(f *os.File, from, to uint64) bool {
 	buffer := make([]byte, 64<<10)
-	for from < to {
+	for from < to && s.step() == nil {
 		data, err := f.Seek(int64(from), unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) || err == nil && uint64(data) >= to {
 			return true
@@ -232,5 +325,5 @@ func zeros(f *os.File, from, to uint64) bool {
 		}
 		from += uint64(n)
 	}
-	return true
+	return from >= to
 }

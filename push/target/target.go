@@ -6,7 +6,7 @@
 //
 //	root, err := target.OpenRoot("/data")
 //	delivery, err := root.Begin(order)
-//	delivery.WriteManifest(block, payload) … ; delivery.ManifestDone()
+//	delivery.WriteManifest(block, payload) … ; delivery.ManifestDone(ctx, progress)
 //	delivery.Examine(ctx, progress); delivery.Match(block, want) … ; delivery.Conflicts()
 //	delivery.Write(block, payload) …
 //	delivery.Commit(ctx)
