@@ -82,9 +82,9 @@ type agent struct {
 	names  []string
 	log    *slog.Logger
 	counts *metrics
-	blocks *budget       // memory for blocks
-	pages  *budget       // and for their hashes
-	long   chan struct{} // has an element while a long request is read
+	blocks *budget // memory for blocks
+	pages  *budget // and for their hashes
+	guests *guests
 
 	runs sync.WaitGroup // of sessions
 
@@ -92,7 +92,7 @@ type agent struct {
 
 	mu         sync.Mutex
 	sessions   map[manifest.ID]*session
-	disowned   []manifest.ID // the last pushes that were ended without being known here
+	disowned   []disowned // the last pushes that were ended without being known here
 	isStopping bool
 }
 
@@ -120,7 +120,7 @@ func newAgent(config Config, d disk) (*agent, error) {
 		config.Blocks = func(b member.Blocks) member.Blocks { return b }
 	}
 	config.PartialAge = cmp.Or(config.PartialAge, 24*time.Hour)
-	a := &agent{config: config, disk: d, log: config.Log, long: make(chan struct{}, 1),
+	a := &agent{config: config, disk: d, log: config.Log, guests: newGuests(),
 		blocks: newBudget("blocks", control.MemoryBudget), pages: newBudget("hashes", control.PagesBudget), sessions: map[manifest.ID]*session{}}
 	a.names = serviceNames(config.Name, config.Keys.Identity())
 	var err error

@@ -51,7 +51,7 @@ func (s *session) heardCompleted(g *group, stream int) {
 
 // runExamination looks what of a push is here already, once its manifest is. The session waits for it.
 func (s *session) runExamination() {
-	if err := s.store.delivery.ManifestDone(); err != nil {
+	if err := s.store.delivery.ManifestDone(s.ctx, s.looked); err != nil {
 		s.fail(err)
 		return
 	}
@@ -62,6 +62,11 @@ func (s *session) runExamination() {
 		return
 	}
 	s.board.tell(func(now *control.Status) { now.Phase, now.Candidates = control.PhaseReady, n })
+}
+
+// looked notes that the first look, at names and sizes, goes on.
+func (s *session) looked(n uint64) {
+	s.board.note(func(now *control.Status) { now.Looked = n })
 }
 
 // examined notes how far that is.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -21,14 +22,35 @@ type fakeDisk struct {
 	conflict   error
 	broken     error // of writing
 	starting   func()
+	committing chan struct{} // closed by a commit, which then takes until it is given up; nil: it is done at once
+	sweeps     []sweep
+}
+
+// sweep is one that was asked for.
+type sweep struct {
+	now time.Time
+	age time.Duration
 }
 
 func newFakeDisk() *fakeDisk { return &fakeDisk{deliveries: map[manifest.ID]*fakeDelivery{}} }
 
-func (d *fakeDisk) Free() (uint64, error)                { return 1 << 40, nil }
-func (d *fakeDisk) Pushes() []target.InUse               { return nil }
-func (d *fakeDisk) Sweep(time.Time, time.Duration) error { return nil }
-func (d *fakeDisk) Preflight(o target.Order) error       { return d.check(o) }
+func (d *fakeDisk) Free() (uint64, error)          { return 1 << 40, nil }
+func (d *fakeDisk) Pushes() []target.InUse         { return nil }
+func (d *fakeDisk) Preflight(o target.Order) error { return d.check(o) }
+
+func (d *fakeDisk) Sweep(now time.Time, age time.Duration) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sweeps = append(d.sweeps, sweep{now, age})
+	return nil
+}
+
+func (d *fakeDisk) swept() []sweep {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.sweeps)
+}
+
 func (d *fakeDisk) of(id manifest.ID) *fakeDelivery {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,9 +127,9 @@ func (f *fakeDelivery) Read(block int, into []byte) error       { return f.get(f
 func (f *fakeDelivery) ReadManifest(block int, into []byte) error {
 	return f.get(f.manifest, block, into)
 }
-func (f *fakeDelivery) ManifestDone() error                      { return nil }
-func (f *fakeDelivery) Match(block int, want manifest.Hash) bool { return f.disk.had[block] == want }
-func (f *fakeDelivery) Conflicts() error                         { return f.disk.conflict }
+func (f *fakeDelivery) ManifestDone(context.Context, func(uint64)) error { return nil }
+func (f *fakeDelivery) Match(block int, want manifest.Hash) bool         { return f.disk.had[block] == want }
+func (f *fakeDelivery) Conflicts() error                                 { return f.disk.conflict }
 func (f *fakeDelivery) Differing() (missing, different []string, n int) {
 	if f.disk.conflict != nil {
 		return []string{"a"}, []string{"b"}, 3
@@ -120,7 +142,12 @@ func (f *fakeDelivery) Examine(_ context.Context, progress func(done, total uint
 	return len(f.disk.had), nil
 }
 
-func (f *fakeDelivery) Commit(context.Context) (target.Result, error) {
+func (f *fakeDelivery) Commit(ctx context.Context) (target.Result, error) {
+	if f.disk.committing != nil {
+		close(f.disk.committing)
+		<-ctx.Done()
+		return target.Result{}, ctx.Err()
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.isCommitted = true
@@ -149,7 +176,9 @@ type fakeCrew struct {
 	mu       sync.Mutex
 	group    *member.Group
 	isClosed bool
+	isBusy   bool // it cannot say what it has sent lately
 	waits    bool // Connect does, until its context ends
+	forming  func()
 	entered  chan struct{}
 	calls    []string
 }
@@ -162,6 +191,9 @@ func (c *fakeCrew) note(call string) {
 
 func (c *fakeCrew) Form(g member.Group) (control.Formed, error) {
 	c.note("form")
+	if c.forming != nil {
+		c.forming()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.group = &g
@@ -180,7 +212,21 @@ func (c *fakeCrew) Connect(ctx context.Context, _ control.Addresses) error {
 
 func (c *fakeCrew) Begin(context.Context) error { c.note("begin"); return nil }
 func (c *fakeCrew) End(context.Context) error   { c.note("end"); return nil }
-func (c *fakeCrew) Stats() member.Stats         { return member.Stats{Sent: 7, Hops: []control.Hop{{Rank: 2}}} }
+
+func (c *fakeCrew) Stats() member.Stats {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.isBusy {
+		return member.Stats{}
+	}
+	return member.Stats{Sent: 7, Hops: []control.Hop{{Rank: 2}}}
+}
+
+func (c *fakeCrew) setBusy(is bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.isBusy = is
+}
 
 func (c *fakeCrew) Close() error {
 	c.note("close")

@@ -30,7 +30,7 @@ func (s *session) finish(ctx context.Context, q *control.Finish) (control.Finish
 	done, err := s.conclude(root)
 	if err != nil {
 		s.fail(err)
-		return control.Finished{}, err
+		return control.Finished{}, s.isOver() // it was ended before, perhaps, and that is why
 	}
 	s.done = &done
 	s.agent.counts.finished.Inc()

@@ -48,6 +48,13 @@ func (s *session) form(ctx context.Context, q *control.Form) (control.Formed, er
 	if err := s.hire(&q.Plan, streams); err != nil {
 		return control.Formed{}, err
 	}
+	s.setForming(true)
+	defer s.setForming(false)
+	return s.formGroup(q, streams)
+}
+
+// formGroup makes this host's end of a group, with the crew that is there.
+func (s *session) formGroup(q *control.Form, streams []manifest.Layout) (control.Formed, error) {
 	g := &group{epoch: q.Epoch, streams: streams, state: formed}
 	g.ctx, g.cancel = context.WithCancel(s.ctx)
 	s.last = q.Epoch
@@ -60,6 +67,12 @@ func (s *session) form(ctx context.Context, q *control.Form) (control.Formed, er
 	}
 	s.group.Store(g)
 	return answer, nil
+}
+
+func (s *session) setForming(is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.forms = is
 }
 
 // checkForm says whether a group can be formed now, and what it is for.

@@ -16,24 +16,34 @@ const lent = 10 * time.Second
 
 // handle answers one call. Whatever is wrong with it is said in the answer, by a control.Trouble.
 func (a *agent) handle(ctx context.Context, m *ripc.Message) error {
-	answer, err := a.do(ctx, m)
+	g, err := a.admit(m)
+	if err != nil {
+		return a.reply(ctx, m, control.Answer[any]{Error: troubleOf(err)})
+	}
+	defer a.guests.leave(g) // when it has its answer: that too may take long
+	answer, err := a.do(ctx, g, m)
 	if err != nil {
 		return a.reply(ctx, m, control.Answer[any]{Error: troubleOf(err)})
 	}
 	return a.reply(ctx, m, control.Answer[any]{OK: &answer})
 }
 
-// do does what a call asks for, if it comes from somebody who may.
-func (a *agent) do(ctx context.Context, m *ripc.Message) (any, error) {
+// admit lets somebody in who may call.
+func (a *agent) admit(m *ripc.Message) (*guest, error) {
 	caller, known := m.Sender()
 	if err := checkCaller(caller, known); err != nil {
 		return nil, err
 	}
+	return a.guests.enter(caller)
+}
+
+// do does what a call asks for.
+func (a *agent) do(ctx context.Context, g *guest, m *ripc.Message) (any, error) {
 	items, sizes := m.Items(), m.Lent()
 	if len(items) == 0 || len(items)+len(sizes) != 2 {
 		return nil, malformed("a call has a method and a request, not %d items and %d loans", len(items), len(sizes))
 	}
-	do, err := a.read(ctx, caller, m)
+	do, err := a.read(ctx, g, m)
 	if err != nil {
 		return nil, err
 	}
@@ -52,22 +62,22 @@ func checkCaller(caller keys.Identity, known bool) error {
 }
 
 // read finds out what a call asks for.
-func (a *agent) read(ctx context.Context, caller keys.Identity, m *ripc.Message) (deed, error) {
+func (a *agent) read(ctx context.Context, g *guest, m *ripc.Message) (deed, error) {
 	items := m.Items()
 	if len(items) == 2 {
-		return a.understand(caller, string(items[0]), items[1])
+		return a.understand(g.who, string(items[0]), items[1])
 	}
-	return a.readLong(ctx, caller, m)
+	return a.readLong(ctx, g, m)
 }
 
-// readLong fetches a request that did not fit into the message. One is fetched at a time: they take memory.
-func (a *agent) readLong(ctx context.Context, caller keys.Identity, m *ripc.Message) (deed, error) {
+// readLong fetches a request that did not fit into the message. Of each member one is fetched at a time: they take memory.
+func (a *agent) readLong(ctx context.Context, g *guest, m *ripc.Message) (deed, error) {
 	if size := m.Lent()[0]; size > control.MaxText {
 		return nil, malformed("the request has %d bytes, allowed are %d", size, control.MaxText)
 	}
 	select {
-	case a.long <- struct{}{}:
-		defer func() { <-a.long }()
+	case g.long <- struct{}{}:
+		defer func() { <-g.long }()
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
@@ -76,7 +86,7 @@ func (a *agent) readLong(ctx context.Context, caller keys.Identity, m *ripc.Mess
 		return nil, err
 	}
 	defer list[0].Release()
-	return a.understand(caller, string(m.Items()[0]), list[0].Bytes())
+	return a.understand(g.who, string(m.Items()[0]), list[0].Bytes())
 }
 
 // understand reads a request.

@@ -29,7 +29,7 @@ type delivery interface {
 	Content() manifest.Layout
 	Partial() bool
 	WriteManifest(block int, payload []byte) error
-	ManifestDone() error
+	ManifestDone(ctx context.Context, progress func(looked uint64)) error
 	Examine(ctx context.Context, progress func(done, total uint64)) (candidates int, err error)
 	Match(block int, want manifest.Hash) bool
 	Conflicts() error

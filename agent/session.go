@@ -49,6 +49,7 @@ type session struct {
 	made  wish       // what crew was made for
 	tally tally      // what former crews have done
 	told  uint64     // bytes sent that metrics know of
+	forms bool       // a group is being formed: hops are still those of the one before
 }
 
 // How a session ends well.
@@ -125,6 +126,7 @@ func (s *session) tearDown() {
 	if err := s.store.delivery.Keep(); err != nil && s.done == nil {
 		s.log.Warn("what has arrived may be lost", "error", err)
 	}
+	s.store.forget(s.verifier)
 	s.agent.giveBack(s.order.ID)
 	s.log.Info("push is over", "why", context.Cause(s.ctx), "received", s.store.count().received)
 }
@@ -164,7 +166,7 @@ func either(a, b context.Context) (context.Context, func()) {
 
 // abort ends a push because its pusher says so. One that is not there is no error: it is what was wanted.
 func (a *agent) abort(ctx context.Context, caller keys.Identity, q *control.Abort) (control.Empty, error) {
-	if a.disown(q.ID) {
+	if a.disown(caller, q.ID) {
 		return control.Empty{}, nil
 	}
 	s, err := a.find(caller, q.ID)

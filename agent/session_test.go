@@ -241,6 +241,26 @@ func TestTooManyPushes(t *testing.T) {
 	must[control.Opened](r, control.MethodOpen, one.order)
 }
 
+// A push that is over makes room for one other, however long it takes to give back what it has.
+func TestRoomIsMadeOnce(t *testing.T) {
+	r := newRig(t, Config{})
+	r.agent.blocks.total = 1 << 40
+	var first *session
+	for i := range MaxPushes {
+		p := newPlay(r, testBlock)
+		must[control.Opened](r, control.MethodOpen, p.order)
+		if i == 0 {
+			first, _ = r.agent.find(r.caller, p.id)
+		}
+	}
+	first.work <- struct{}{} // so that it takes long
+	first.fail(errors.New("broken"))
+	must[control.Opened](r, control.MethodOpen, newPlay(r, testBlock).order)
+	_, err := ask[control.Opened](r, r.caller, control.MethodOpen, newPlay(r, testBlock).order)
+	wantTrouble(t, err, control.Preflight, "under way")
+	<-first.work
+}
+
 // A pusher of another version hears both.
 func TestVersions(t *testing.T) {
 	r := newRig(t, Config{Version: "v1.2.3"})

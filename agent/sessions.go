@@ -51,7 +51,7 @@ func (a *agent) add(s *session) error {
 	switch {
 	case a.isStopping: // stop waits for those that are known
 		return errStopping
-	case slices.Contains(a.disowned, s.order.ID):
+	case slices.ContainsFunc(a.disowned, s.isDisowned):
 		return untimely("push %v was ended before it had begun", s.order.ID)
 	}
 	a.sessions[s.order.ID] = s
@@ -59,15 +59,25 @@ func (a *agent) add(s *session) error {
 	return nil
 }
 
-// disown has a push never begin here that is not known, and reports whether it was not. Its opening may be under way: who is interrupted
-// while an agent opens the push does not know whether it was.
-func (a *agent) disown(id manifest.ID) bool {
+// disowned is a push that its pusher has ended. Others may know its number, and have no say in it.
+type disowned struct {
+	id    manifest.ID
+	owner keys.Identity
+}
+
+func (s *session) isDisowned(d disowned) bool {
+	return d.id == s.order.ID && sameMember(d.owner, s.owner)
+}
+
+// disown has a push of the caller's never begin here that is not known, and reports whether it was not. Its opening may be under way: who is
+// interrupted while an agent opens the push does not know whether it was.
+func (a *agent) disown(caller keys.Identity, id manifest.ID) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.sessions[id] != nil {
 		return false
 	}
-	a.disowned = append(a.disowned, id)
+	a.disowned = append(a.disowned, disowned{id, caller})
 	a.disowned = a.disowned[max(0, len(a.disowned)-MaxPushes):]
 	return true
 }
@@ -103,17 +113,27 @@ func (a *agent) stopping() bool {
 	return a.isStopping
 }
 
-// checkRoom says whether one more push may be opened. Those that are over make room for it.
+// isGone reports whether nothing is left of the session.
+func (s *session) isGone() bool {
+	select {
+	case <-s.torn:
+		return s.gone.Err() != nil
+	default:
+		return false
+	}
+}
+
+// checkRoom says whether one more push may be opened. One that is over makes room for it, once: to give everything back takes time.
 func (a *agent) checkRoom() error {
 	if a.stopping() {
 		return errStopping
 	}
-	list := a.all()
+	list := slices.DeleteFunc(a.all(), (*session).isGone)
 	if len(list) < MaxPushes {
 		return nil
 	}
 	for _, s := range list {
-		if s.hasEnded() {
+		if s.hasEnded() && s.gone.Err() == nil {
 			s.forget()
 			return nil
 		}

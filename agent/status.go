@@ -44,6 +44,10 @@ func (s *session) tallied() tally {
 	if s.crew != nil {
 		t = t.plus(s.crew.Stats())
 	}
+	if s.forms {
+		t.hops = nil
+	}
+	t.sent = max(t.sent, s.told) // a crew that is too busy to answer says what it has said before
 	s.agent.counts.sent.Add(float64(t.sent - s.told))
 	s.told = t.sent
 	return t

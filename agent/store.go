@@ -56,6 +56,13 @@ func (g *ledger) look(block int) (header []byte, hash manifest.Hash, known bool)
 	return header, hash, known
 }
 
+// forget drops all pages: they take memory, and nothing comes any more that could be compared with them.
+func (g *ledger) forget(v *manifest.Verifier) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.pages = manifest.NewPages(g.pages.Layout(), v)
+}
+
 // ledgerOf is the ledger of a layout's stream.
 func (s *store) ledgerOf(l manifest.Layout) (*ledger, error) {
 	switch l.Stream {
@@ -190,6 +197,12 @@ func (s *store) takePage(page int, header []byte) error {
 		}
 	}
 	return nil
+}
+
+// forget gives back the memory that hashes take, when the push is over.
+func (s *store) forget(v *manifest.Verifier) {
+	s.manifest.forget(v)
+	s.content.forget(v)
 }
 
 // seal notes that the manifest is whole, and reports whether that is news.

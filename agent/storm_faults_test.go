@@ -187,11 +187,11 @@ func (d badDelivery) WriteManifest(block int, payload []byte) error {
 	return d.delivery.WriteManifest(block, payload)
 }
 
-func (d badDelivery) ManifestDone() error {
+func (d badDelivery) ManifestDone(ctx context.Context, progress func(uint64)) error {
 	if err := d.at("manifest done"); err != nil {
 		return err
 	}
-	return d.delivery.ManifestDone()
+	return d.delivery.ManifestDone(ctx, progress)
 }
 
 func (d badDelivery) Examine(ctx context.Context, progress func(done, total uint64)) (int, error) {

@@ -62,9 +62,19 @@ var corruptions = []error{manifest.ErrPage, manifest.ErrBlock, manifest.ErrClosi
 func troubleOf(err error) *control.Trouble {
 	var known *control.Trouble
 	if errors.As(err, &known) {
-		return &control.Trouble{Class: known.Class, Text: printable.Clean(err.Error(), maxTrouble)}
+		return &control.Trouble{Class: known.Class, Cause: known.Cause, Text: printable.Clean(err.Error(), maxTrouble)}
 	}
-	return &control.Trouble{Class: classOf(err), Text: printable.Clean(err.Error(), maxTrouble)}
+	return &control.Trouble{Class: classOf(err), Cause: causeOf(err), Text: printable.Clean(err.Error(), maxTrouble)}
+}
+
+// causeOf is what is wrong without names and numbers, which differ from host to host.
+func causeOf(err error) string {
+	for _, known := range preflights {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	return ""
 }
 
 func classOf(err error) control.Class {

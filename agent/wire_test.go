@@ -234,6 +234,24 @@ func TestStop(t *testing.T) {
 	wantTrouble(t, err, control.Unreachable, "stopping")
 }
 
+// Who commits when the agent is stopped hears that it was, and not that somebody has interrupted the push.
+func TestStopDuringACommit(t *testing.T) {
+	r := newRig(t, Config{})
+	r.disk.committing = make(chan struct{})
+	p := newPlay(r, testBlock)
+	g := p.begin(r)
+	p.sendManifest(r, g)
+	p.deliver(t, g, manifest.ContentStream, 0)
+	ended := make(chan error, 1)
+	go func() {
+		_, err := ask[control.Finished](r, r.caller, control.MethodFinish, control.Finish{ID: p.id, Closing: p.closing()})
+		ended <- err
+	}()
+	<-r.disk.committing
+	r.agent.stop()
+	wantTrouble(t, <-ended, control.Unreachable, "stopping")
+}
+
 // A push that ends within the grace is not disturbed.
 func TestStopWithGrace(t *testing.T) {
 	r := newRig(t, Config{Grace: time.Minute})

@@ -55,6 +55,7 @@ type crew struct {
 	keeps   fifo.Queue[job] // these can wait, until they are due
 	waiting int             // bytes of these
 	due     bool            // Invariant: false if there are none
+	drains  bool            // no more will come: what is still being checked is kept at once
 	working int
 	keeping int // of these
 	keepers int // Invariant: keeping is at most this, so that somebody can check
@@ -142,7 +143,7 @@ func (c *crew) addKeep(j job) {
 	c.keeps.Push(j)
 	c.waiting += int(j.length)
 	isLast := c.count[j.stream]+c.keeps.Len()+c.keeping >= c.kept[j.stream].Len()
-	c.due = c.due || c.eager || c.waiting >= c.few || isLast
+	c.due = c.due || c.eager || c.drains || c.waiting >= c.few || isLast
 }
 
 // next waits for a job. What others wait for comes first.
@@ -292,6 +293,7 @@ func (c *crew) isIdle() bool { return c.working == 0 && c.urgent.Empty() && c.ke
 func (c *crew) drain(ctx context.Context) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.drains = true
 	c.dropSends()
 	c.hurry()
 	defer context.AfterFunc(ctx, c.drop)()

@@ -25,6 +25,7 @@ type Member struct {
 	session *session // the present or last group
 	active  bool     // it was not ended
 	total   Stats    // of groups that were ended; Hops of the last
+	seen    Stats    // what was known last, while there is a group: its Hops, or none
 }
 
 // Open makes a Member with its memory.
@@ -56,7 +57,8 @@ func (m *Member) Form(g Group) (control.Formed, error) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.session, m.active = s, true
+	m.session, m.active, m.seen = s, true, m.total
+	m.seen.Hops = nil // they would be taken for those of this group
 	return s.offer, nil
 }
 
@@ -154,7 +156,7 @@ func (m *Member) Have(stream int) schedule.Set {
 // patience bounds how long Stats waits for a loop.
 const patience = time.Second
 
-// Stats is what the member did until now.
+// Stats is what the member did until now; or until it was asked last, if its loop does not answer.
 func (m *Member) Stats() Stats {
 	m.mu.Lock()
 	s, active, total := m.session, m.active, m.total
@@ -165,13 +167,35 @@ func (m *Member) Stats() Stats {
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	var now Stats
-	if err := s.do(ctx, func() error { now = s.stats(); return nil }); err != nil {
-		return total
+	if err := s.do(ctx, func() error { now = s.stats().after(total); return nil }); err != nil {
+		return m.known()
 	}
-	now.Received += total.Received
-	now.Sent += total.Sent
-	now.Full += total.Full
+	m.note(s, now)
 	return now
+}
+
+// known is what Stats has found out last.
+func (m *Member) known() Stats {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.seen
+}
+
+// note keeps what a group has done, unless there is another one by now.
+func (m *Member) note(s *session, now Stats) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.session == s {
+		m.seen = now
+	}
+}
+
+// after adds what was done before.
+func (s Stats) after(total Stats) Stats {
+	s.Received += total.Received
+	s.Sent += total.Sent
+	s.Full += total.Full
+	return s
 }
 
 // Close ends the group, if there is one, and frees everything.

@@ -48,6 +48,39 @@ func TestStats(t *testing.T) {
 	}
 }
 
+// A loop that does not answer makes nothing undone, and what a former group has sent is not told as the work of the next.
+func TestStatsOfABusyLoop(t *testing.T) {
+	p := newPush(rand.New(rand.NewPCG(1, 2)), 1000, 50_000)
+	m := newTeam(t, p, 2, func(int) int { return 1 << 20 })
+	m.form(m.plan(schedule.Chain), 1, p.streams)
+	m.sendAll(0)
+	root := m.ends[0].member
+	before := root.Stats()
+	goOn := m.ends[0].blockLoop()
+	if now := root.Stats(); now.Sent != p.streams[0].WireSize() || len(now.Hops) == 0 {
+		t.Errorf("%+v, and before %+v", now, before)
+	}
+	close(goOn)
+	m.endAll()
+	m.form(m.plan(schedule.Chain), 2, p.streams)
+	goOn = m.ends[0].blockLoop()
+	if now := root.Stats(); now.Sent != before.Sent || len(now.Hops) > 0 {
+		t.Errorf("%+v, and before %+v", now, before)
+	}
+	close(goOn)
+	m.endAll()
+}
+
+// blockLoop keeps the loop of a group busy.
+func (e *end) blockLoop() (goOn chan struct{}) {
+	e.t.Helper()
+	s, err := e.member.present("test")
+	check(e.t, err)
+	goOn = make(chan struct{})
+	check(e.t, s.loop.Do(func() { <-goOn }))
+	return goOn
+}
+
 // A disk that stands still is seen where it is, and hardly elsewhere, where goroutines may have to wait for a core.
 func TestFull(t *testing.T) {
 	p := newPush(rand.New(rand.NewPCG(1, 2)), 1000, 500_000)
