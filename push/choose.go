@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
@@ -40,6 +41,7 @@ const (
 	pieceBlock  = 60 << 10                // that TCP still hands on as one piece
 	blockTime   = 1400 * time.Microsecond // that a larger block takes on its link, at most, over TCP
 	guessedRate = 10e9                    // bits a second of links of which nothing is known
+	worthRacks  = 1.5                     // how much longer a choice may take that sends little from rack to rack
 	asGood      = 1.02                    // how much longer a choice may take, by the model, which sees links and not hosts' work, and be as good
 )
 
@@ -98,11 +100,24 @@ func (t *task) choose() (tune.Choice, error) {
 	for i := range all {
 		all[i].Predicted = tune.Predict(g, n, all[i])
 	}
-	best := tune.Lightest(all, asGood)
+	best := t.sparing(all, tune.Lightest(all, asGood))
 	if best.Predicted == math.MaxInt64 {
 		return best, fmt.Errorf("algorithm %s cannot serve this group", t.algorithm)
 	}
 	return best, nil
+}
+
+// sparing is the choice that sends each rack everything once, where racks are known: if it takes much longer than the best, that. The model knows
+// nothing of the links between racks, which others use as well.
+func (t *task) sparing(all []tune.Choice, best tune.Choice) tune.Choice {
+	few := slices.DeleteFunc(slices.Clone(all), func(c tune.Choice) bool { return !c.Algorithm.Racks() && c.Algorithm != schedule.Chain })
+	if t.racks == nil || slices.Max(t.racks) == 0 || len(few) == 0 {
+		return best
+	}
+	if c := tune.Lightest(few, asGood); float64(c.Predicted) <= worthRacks*float64(best.Predicted) {
+		return c
+	}
+	return best
 }
 
 // candidates are the choices that leave alone what was asked for, and fit into memory.

@@ -88,6 +88,29 @@ func TestBound(t *testing.T) {
 	}
 }
 
+// Where racks are known little goes from one to another, whatever the shape of the group, and nobody has to name an algorithm.
+func TestChoiceSparesRacks(t *testing.T) {
+	for _, perRack := range []int{1, 2, 5, 16} {
+		for _, count := range []int{2, 3, 8} {
+			racks := make([]int, 1+perRack*count)
+			for i := range perRack * count {
+				racks[1+i] = i / perRack
+			}
+			for _, size := range []uint64{4 << 20, 1 << 30} {
+				x := task{members: len(racks), racks: racks, size: size, way: wayTCP, links: links{rate: 1e9}, memory: control.MemoryBudget}
+				c, err := x.choose()
+				if err != nil {
+					t.Fatal(err)
+				}
+				l := manifest.NewLayout(manifest.ContentStream, size, c.Block)
+				if copies := float64(crossBytes(c, racks, l)) / float64(l.WireSize()); copies > float64(count-1)+0.1 {
+					t.Errorf("%d racks of %d, %d bytes: %s sends %.2f copies between racks", count, perRack, size, c.Algorithm, copies)
+				}
+			}
+		}
+	}
+}
+
 func TestByRack(t *testing.T) {
 	a, b, c, d := &host{name: "a", rack: 2}, &host{name: "b", rack: 0}, &host{name: "c", rack: 1}, &host{name: "d", rack: 0}
 	ordered, racks := byRack([]*host{a, b, c, d}, 1, true)

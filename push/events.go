@@ -60,6 +60,8 @@ type Plan struct {
 	Skipped    uint64        `json:"left_out,omitempty"`       // sockets, devices and pipes of the source, which cannot be pushed
 	Skips      []string      `json:"left_out_names,omitempty"` // the first of them, with what they are
 	Racks      int           `json:"racks,omitempty"`
+	Members    []string      `json:"members,omitempty"`          // hosts as they come in the schedule, behind the pusher: rack by rack; where racks are not known, as they were named
+	RackOf     []int         `json:"rack_of,omitempty"`          // rack of each member, the pusher first
 	CrossBytes uint64        `json:"cross_rack_bytes,omitempty"` // that the schedule sends between racks
 }
 

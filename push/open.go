@@ -37,7 +37,7 @@ func (p *pusher) lacking(g *control.Greeting) string {
 	case p.Way != Auto && !slices.Contains(g.Ways, p.Way):
 		return fmt.Sprintf("its agent does not have the way %s, but %v", p.Way, g.Ways)
 	case g.Memory < leastMemory:
-		return fmt.Sprintf("%v of memory for blocks are free at its agent: wait until other pushes have ended", units.Size(g.Memory))
+		return fmt.Sprintf("%v of memory for blocks are free at its agent: wait until other pushes have ended", units.Bytes(g.Memory))
 	}
 	return ""
 }

@@ -137,7 +137,11 @@ func (p *pusher) makePlan(all []*host, t *task) *Plan {
 		plan.Predicted = p.choice.Predicted
 	}
 	if t.racks != nil {
-		plan.Racks = slices.Max(t.racks) + 1
+		plan.Racks, plan.RackOf = slices.Max(t.racks)+1, t.racks
+	}
+	ordered, _ := byRack(all, p.rootRack, p.Racks != nil)
+	for _, h := range ordered {
+		plan.Members = append(plan.Members, h.name)
 	}
 	return plan
 }

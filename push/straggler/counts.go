@@ -14,12 +14,12 @@ type load struct {
 	wire          time.Duration
 }
 
-// rate is in bytes a second; 0: too little went to tell.
-func (l load) rate() float64 {
-	if l.blocks < enough || l.wire < shortest {
-		return 0
+// rate is in bytes a second; 0: too little went to tell. What was on the wire too shortly to be measured has had this rate at least.
+func (l load) rate() (rate float64, atLeast bool) {
+	if l.blocks < enough {
+		return 0, false
 	}
-	return float64(l.bytes) / l.wire.Seconds()
+	return float64(l.bytes) / max(l.wire, shortest).Seconds(), l.wire < shortest
 }
 
 // counts is what all members have counted, or what they have in a window.
@@ -60,6 +60,7 @@ func (c *counts) minus(before *counts) counts {
 // direction is all that one member sends, or all that it receives.
 type direction struct {
 	fastest  float64 // bytes a second of its fastest hop; 0: nothing is known
+	atLeast  bool    // a hop may be faster
 	partners []int
 }
 
@@ -67,24 +68,27 @@ type direction struct {
 func (c *counts) directions(limit float64) (sends, receives []direction) {
 	sends, receives = make([]direction, len(c.full)), make([]direction, len(c.full))
 	for h, l := range c.hops {
-		rate := l.rate()
+		rate, atLeast := l.rate()
 		if limit > 0 {
 			rate = min(rate, limit)
 		}
 		if rate > 0 {
-			sends[h.from].add(h.to, rate)
-			receives[h.to].add(h.from, rate)
+			sends[h.from].add(h.to, rate, atLeast)
+			receives[h.to].add(h.from, rate, atLeast)
 		}
 	}
 	return sends, receives
 }
 
-func (d *direction) add(partner int, rate float64) {
+func (d *direction) add(partner int, rate float64, atLeast bool) {
 	d.fastest = max(d.fastest, rate)
+	d.atLeast = d.atLeast || atLeast
 	d.partners = append(d.partners, partner)
 }
 
-func (d *direction) isSlow(usual float64) bool { return d.fastest > 0 && d.fastest < Fraction*usual }
+func (d *direction) isSlow(usual float64) bool {
+	return d.fastest > 0 && !d.atLeast && d.fastest < Fraction*usual
+}
 
 // accuse adds the partners that have felt that a direction is slow, and returns which part of the usual rate it has.
 func (d *direction) accuse(usual float64, partners map[int]bool) float64 {
