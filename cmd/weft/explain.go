@@ -10,11 +10,13 @@ import (
 	"io"
 	"math"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/weft-fabric/weft/bench/figure"
+	"github.com/weft-fabric/weft/internal/units"
 	"github.com/weft-fabric/weft/push"
 	"github.com/weft-fabric/weft/push/hosts"
 	"github.com/weft-fabric/weft/rdmc/schedule"
@@ -88,15 +90,25 @@ func drawPlan(out io.Writer, r *push.Report) error {
 	if err != nil {
 		return fmt.Errorf("the plan: %w", err)
 	}
-	if algorithm.Racks() || p.Hosts+1 > maxShownMembers {
+	if p.Hosts+1 > maxShownMembers {
 		return nil
 	}
-	view, err := newScheduleView(schedule.Config{Algorithm: algorithm, Members: p.Hosts + 1, Stripes: min(p.Stripes, blocks)}, nil, blocks)
+	view, err := newScheduleView(schedule.Config{Algorithm: algorithm, Members: p.Hosts + 1, Stripes: min(p.Stripes, blocks)}, p.RackOf, blocks)
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(out, "\nThe schedule, for %s. Member 0 pushes, then come %s.\n\n", counted(blocks, "block"), shown(hosts.Fold(withOutcome(r, push.OutcomeVerified))))
+	fmt.Fprintf(out, "\nThe schedule, for %s. Member 0 pushes, then come %s.\n\n", counted(blocks, "block"), shown(inOrder(p.Members)))
 	return view.print(out, false)
+}
+
+// inOrder names hosts in their order, folded where that leaves it as it is.
+func inOrder(names []string) string {
+	folded := hosts.Fold(names)
+	all, err := hosts.Parse([]string{folded}, nil)
+	if err != nil || !slices.EqualFunc(all, names, func(h hosts.Host, name string) bool { return h.String() == name }) {
+		return strings.Join(names, ", ")
+	}
+	return folded
 }
 
 // explainLast says what the last push has achieved.
@@ -158,7 +170,7 @@ func hopTable(r *push.Report, all bool) *figure.Table {
 			t.Rows = append(t.Rows, []string{fmt.Sprintf("and %d that were faster: -v", len(hops)-i), "", ""})
 			break
 		}
-		t.Rows = append(t.Rows, []string{shown(h.From + " → " + h.To), bytesOf(h.Bytes), bytesPerSecond(h.Rate)})
+		t.Rows = append(t.Rows, []string{shown(h.From + " → " + h.To), units.Bytes(h.Bytes), bytesPerSecond(h.Rate)})
 	}
 	return t
 }

@@ -5,21 +5,55 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/weft-fabric/weft/rig/links/network"
 )
 
-// twoHosts are two hosts with a link between them, or the test is skipped.
+// lacking ends a test for which this machine lacks something. On a desk it is skipped; in CI nobody reads that, so there it fails.
+func lacking(t testing.TB, what ...any) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal(what...)
+	}
+	t.Skip(what...)
+}
+
+// verdict is how a test ends by itself.
+type verdict struct {
+	testing.TB
+	word string
+}
+
+func (*verdict) Helper()        {}
+func (v *verdict) Fatal(...any) { v.word += "failed "; runtime.Goexit() }
+func (v *verdict) Skip(...any)  { v.word += "skipped "; runtime.Goexit() }
+
+// What is skipped on a desk fails in CI.
+func TestLacking(t *testing.T) {
+	for ci, want := range map[string]string{"": "skipped ", "1": "failed "} {
+		t.Setenv("CI", ci)
+		v := &verdict{TB: t}
+		var ending sync.WaitGroup
+		ending.Go(func() { lacking(v, "root") })
+		if ending.Wait(); v.word != want {
+			t.Errorf("with CI=%q it is %q", ci, v.word)
+		}
+	}
+}
+
+// twoHosts are two hosts with a link between them: see hostsWith.
 func twoHosts(t *testing.T) *network.Network { t.Helper(); return hostsWith(t, 2, network.Unlimited) }
 
-// hostsWith are some whose links have a rate, or the test is skipped.
+// hostsWith are some whose links have a rate. Where there cannot be any, see lacking.
 func hostsWith(t *testing.T, count int, rate string) *network.Network {
 	t.Helper()
 	n, err := network.Up(network.Config{Racks: []int{count}, Rate: rate})
 	if err != nil {
-		t.Skip(err)
+		lacking(t, err)
 	}
 	t.Cleanup(func() {
 		if err := n.Close(); err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/weft-fabric/weft/push/hosts"
 )
@@ -51,5 +52,6 @@ func (c *cause) String() string {
 	if c.alike {
 		return fmt.Sprintf("%s: %s", hosts.Fold(c.hosts), c.text)
 	}
-	return fmt.Sprintf("%s: %s; at %s: %s", hosts.Fold(c.hosts), c.name, c.hosts[0], c.text)
+	detail := strings.TrimSpace(strings.TrimPrefix(c.text, c.name)) // it may begin with the same
+	return fmt.Sprintf("%s: %s; at %s: %s", hosts.Fold(c.hosts), c.name, c.hosts[0], detail)
 }

@@ -36,6 +36,15 @@ func state(t *testing.T, dir string) (all string) {
 	return all
 }
 
+// states is all that there is at all agents.
+func (f *fleet) states() (all string) {
+	f.t.Helper()
+	for _, a := range f.agents {
+		all += state(f.t, a.root)
+	}
+	return all
+}
+
 // A dry run changes nothing, whatever is there: nothing, the same, something else, or a partial.
 func TestPushDryRun(t *testing.T) {
 	t.Parallel()
@@ -47,17 +56,10 @@ func TestPushDryRun(t *testing.T) {
 	u.cmd.Process.Signal(os.Interrupt)
 	u.until(func(push.Event) bool { return false })
 	_ = u.cmd.Wait()
-	before := ""
-	for _, a := range f.agents {
-		before += state(t, a.root)
-	}
+	before := f.states()
 	f.push("-n").end(push.ExitOK)
 	f.push("-n", "-f").end(push.ExitOK)
-	after := ""
-	for _, a := range f.agents {
-		after += state(t, a.root)
-	}
-	if after != before {
+	if after := f.states(); after != before {
 		t.Errorf("something has changed:\n%s\n%s", before, after)
 	}
 }
@@ -131,7 +133,7 @@ func (f *fleet) neverReplaced(file, other string) {
 // Owners and setuid arrive with -p where agents are root, and are dropped without.
 func TestPushPreserves(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("owners are for root")
+		lacking(t, "owners are for root")
 	}
 	t.Parallel()
 	f := newFleet(t, 1, 1000)

@@ -25,6 +25,7 @@ type fleet struct {
 	temp   string   // one of them
 	keys   string
 	pusher string // its keys
+	way    string // of the bytes; empty: tcp
 	source string // a tree, which comes to the root of each agent
 	agents []*fleetAgent
 
@@ -58,14 +59,21 @@ func idleFleet(t *testing.T, n, size int) *fleet {
 	return f.equip()
 }
 
-// newRemoteFleet starts n agents on hosts of their own whose links have a rate, or the test is skipped.
+// newRemoteFleet starts n agents on hosts of their own whose links have a rate.
 func newRemoteFleet(t *testing.T, n, size int, rate string) *fleet {
+	t.Helper()
+	return idleRemoteFleet(t, n, size, rate).launch()
+}
+
+// idleRemoteFleet has such agents that were not started.
+func idleRemoteFleet(t *testing.T, n, size int, rate string) *fleet {
+	t.Helper()
 	f := fleetOf(t, size)
 	f.network = hostsWith(t, n+1, rate)
 	for i := range n {
 		f.agents = append(f.agents, &fleetAgent{name: f.network.Address(i + 1), number: i + 1})
 	}
-	return f.equip().launch()
+	return f.equip()
 }
 
 func fleetOf(t *testing.T, size int) *fleet {

@@ -7,6 +7,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/weft-fabric/weft/internal/units"
 	"github.com/weft-fabric/weft/push"
 )
 
@@ -70,7 +71,7 @@ func (s *pushState) share() string {
 	case s.now != nil && s.now.Total > 0:
 		return fmt.Sprintf("%.0f %%", 100*min(float64(s.now.Done)/float64(s.now.Total), 1))
 	case s.phase == "scan" && s.files > 0:
-		return fmt.Sprintf("%s, %s", counted(int(s.files), "file"), bytesOf(s.bytes))
+		return fmt.Sprintf("%s, %s", counted(int(s.files), "file"), units.Bytes(s.bytes))
 	}
 	return ""
 }
@@ -81,7 +82,7 @@ func (s *pushState) parts() (parts []string) {
 	if p == nil || p.Total == 0 {
 		return nil
 	}
-	parts = append(parts, bytesOf(p.Done)+" of "+bytesOf(p.Total))
+	parts = append(parts, units.Bytes(p.Done)+" of "+units.Bytes(p.Total))
 	if p.Rate > 0 {
 		parts = append(parts, bytesPerSecond(p.Rate))
 	}
@@ -142,12 +143,4 @@ func labelled(label string, parts []string, columns int) string {
 // present are the parts that say something.
 func present(parts []string) []string {
 	return slices.DeleteFunc(parts, func(part string) bool { return part == "" })
-}
-
-// bytesOf prints how many bytes it is, about.
-func bytesOf(n uint64) string {
-	if n < 1000 {
-		return fmt.Sprintf("%d B", n)
-	}
-	return strings.TrimSuffix(bytesPerSecond(float64(n)), "/s")
 }

@@ -86,7 +86,7 @@ func TestPushRelayKilled(t *testing.T) {
 			victims = []int{0, 1, 2}
 		}
 		for _, victim := range victims {
-			t.Run(fmt.Sprint(victim), func(t *testing.T) { killed(t, m, victim) })
+			t.Run(fmt.Sprint(victim), func(t *testing.T) { newFleet(t, 3, 1<<20).survives(m, victim) })
 		}
 	})
 }
@@ -98,13 +98,27 @@ func TestPushTwoRelaysKilled(t *testing.T) {
 		if !isLong() && pair != [2]int{1, 3} {
 			continue
 		}
-		t.Run(fmt.Sprint(pair), func(t *testing.T) { killed(t, half, pair[:]...) })
+		t.Run(fmt.Sprint(pair), func(t *testing.T) { newFleet(t, 4, 1<<20).survives(half, pair[:]...) })
 	}
 }
 
-// killed kills some agents at a moment of a push.
-func killed(t *testing.T, m moment, victims ...int) {
-	f := newFleet(t, 2+len(victims), 1<<20)
+// Blocks in shared memory, by which agents of one host pass them on, are no worse: who is killed leaves nobody waiting.
+func TestPushRelayKilledInSharedMemory(t *testing.T) {
+	t.Parallel()
+	atMoments(t, []string{"manifest", "half", "commit"}, func(t *testing.T, m moment) {
+		for victim, way := range []string{push.Auto, "shm", push.Auto}[:long(1, 3)] {
+			f := newFleet(t, 3, 1<<20)
+			f.way = way
+			if r := f.survives(m, victim); r.Plan.Way != "shm" {
+				t.Errorf("%s is %s", way, r.Plan.Way)
+			}
+		}
+	})
+}
+
+// survives kills some agents at a moment of a push, and pushes again. It returns how the first ended.
+func (f *fleet) survives(m moment, victims ...int) *push.Report {
+	f.t.Helper()
 	if m.name == "examine" {
 		f.give(f.agents[(victims[0]+1)%len(f.agents)])
 	}
@@ -120,10 +134,11 @@ func killed(t *testing.T, m moment, victims ...int) {
 	for i, a := range f.agents {
 		isKilled := slices.Contains(victims, i)
 		if h := outcomeOf(r, a); (h.Outcome == push.OutcomeFailed) != isKilled && !(isKilled && slices.Contains([]string{"last block", "commit", "done"}, m.name)) {
-			t.Errorf("%s: killed %v, %s: %s", a.name, isKilled, h.Outcome, h.Text)
+			f.t.Errorf("%s: killed %v, %s: %s", a.name, isKilled, h.Outcome, h.Text)
 		}
 	}
 	f.rerun(r)
+	return r
 }
 
 // ended waits for a push that some hosts have not survived, unless they were done by then.

@@ -21,6 +21,9 @@ func misbehave() {
 	if what := os.Getenv(asLiar); what != "" {
 		blocksOfAgent = func(b member.Blocks) member.Blocks { return liar{b, what} }
 	}
+	if sign := os.Getenv(asSlowDisk); sign != "" {
+		blocksOfAgent = func(b member.Blocks) member.Blocks { return &slowDisk{Blocks: b, sign: sign} }
+	}
 }
 
 // liar changes a byte of what it passes on, once it has been checked.

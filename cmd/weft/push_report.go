@@ -61,7 +61,7 @@ func (s *pushSettings) reportLines(r *push.Report) []string {
 func hostLines(r *push.Report) []string {
 	t := &figure.Table{Columns: []string{"host", "outcome", "first block after", "received", "sent", "files, links", "were there"}}
 	for _, h := range r.Hosts {
-		t.Rows = append(t.Rows, []string{shown(h.Host), string(h.Outcome), took(h.First), bytesOf(h.Received), bytesOf(h.Sent), fmt.Sprint(h.Written), fmt.Sprint(h.Skipped)})
+		t.Rows = append(t.Rows, []string{shown(h.Host), string(h.Outcome), took(h.First), units.Bytes(h.Received), units.Bytes(h.Sent), fmt.Sprint(h.Written), fmt.Sprint(h.Skipped)})
 	}
 	var text strings.Builder
 	if err := t.Print(&text); err != nil {
@@ -72,10 +72,10 @@ func hostLines(r *push.Report) []string {
 
 // resultLines say what was achieved.
 func resultLines(r *push.Report) []string {
-	lines := []string{fmt.Sprintf("%s: %s, %s", howMany(r), counted(int(r.Files), "file"), bytesOf(r.Bytes))}
+	lines := []string{fmt.Sprintf("%s: %s, %s", howMany(r), counted(int(r.Files), "file"), units.Bytes(r.Bytes))}
 	lines = append(lines, timeLines(r)...)
 	if most := mostReceived(r); r.Sending > 0 && most < r.Bytes {
-		lines = append(lines, row("sent", "at most %s to a host: the rest was there already", bytesOf(most)))
+		lines = append(lines, row("sent", "at most %s to a host: the rest was there already", units.Bytes(most)))
 	}
 	lines = append(lines, fileLines(r)...)
 	if r.Repairs > 0 {
@@ -85,7 +85,7 @@ func resultLines(r *push.Report) []string {
 		lines = append(lines, row("slow", "%s: served after the others", hosts.Fold(slow)))
 	}
 	if r.CrossBytes > 0 {
-		lines = append(lines, row("racks", "%s went from one rack to another", bytesOf(r.CrossBytes)))
+		lines = append(lines, row("racks", "%s went from one rack to another", units.Bytes(r.CrossBytes)))
 	}
 	if r.SHA256 != "" {
 		lines = append(lines, row("sha256", "%s", r.SHA256))
@@ -234,7 +234,7 @@ func (s *pushSettings) dryLines(r *push.Report) []string {
 
 // planLines say what will be done.
 func planLines(p *push.Plan) []string {
-	lines := []string{row("plan", "%s, %s to %s", counted(int(p.Files), "file"), bytesOf(p.Bytes), counted(p.Hosts, "host"))}
+	lines := []string{row("plan", "%s, %s to %s", counted(int(p.Files), "file"), units.Bytes(p.Bytes), counted(p.Hosts, "host"))}
 	if p.Algorithm != "" {
 		lines = append(lines, row("", "%s over %s, %s of %v in %s, %s", p.Algorithm, p.Way, "blocks", units.Size(p.Block), counted(p.Stripes, "stripe"), counted(p.Steps, "step")))
 	}
@@ -248,7 +248,7 @@ func planLines(p *push.Plan) []string {
 		lines = append(lines, wrapped("left out", leftOut(p))...)
 	}
 	if p.Racks > 0 {
-		lines = append(lines, row("racks", "%d; %s go from one to another", p.Racks, bytesOf(p.CrossBytes)))
+		lines = append(lines, row("racks", "%d; %s go from one to another", p.Racks, units.Bytes(p.CrossBytes)))
 	}
 	if p.Encrypted != "" {
 		lines = append(lines, wrapped("encrypted", p.Encrypted)...)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
@@ -187,4 +188,24 @@ func TestPushInterrupts(t *testing.T) {
 	if take() {
 		t.Error("the second did not stop it")
 	}
+}
+
+// Where there is no terminal, a line every ten seconds says how far it is.
+func TestPushLinesNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var errs bytes.Buffer
+		s := newPushShow(&bytes.Buffer{}, &errs, false, false, false, []string{"node1"})
+		s.event(push.Event{Kind: push.EventPhase, Phase: "send"})
+		s.progress.start()
+		time.Sleep(35 * time.Second)
+		s.progress.stop()
+		const want = `sending
+sending: 10s; of 1 host 1 not connected
+sending: 20s; of 1 host 1 not connected
+sending: 30s; of 1 host 1 not connected
+`
+		if errs.String() != want {
+			t.Errorf("%s\nwant %s", &errs, want)
+		}
+	})
 }

@@ -260,3 +260,11 @@ func TestWriteWhole(t *testing.T) {
 		t.Error("nothing is wrong?")
 	}
 }
+
+func TestHostsInTheirOrder(t *testing.T) {
+	for names, want := range map[string]string{"node1 node2 node3": "node[1-3]", "node1 node3 node2": "node1, node3, node2", "b a": "b, a", "x": "x"} {
+		if got := inOrder(strings.Fields(names)); got != want {
+			t.Errorf("%s: %s", names, got)
+		}
+	}
+}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,7 +37,7 @@ func (f *fleet) pushLine() []string { return f.pushTo(".") }
 
 // pushTo is one to another place.
 func (f *fleet) pushTo(dest string) []string {
-	return []string{"push", f.source, dest, "--keys", f.pusher, "-w", f.hostlist(), "--block", fmt.Sprint(fleetBlock), "--provider", "tcp"}
+	return []string{"push", f.source, dest, "--keys", f.pusher, "-w", f.hostlist(), "--block", fmt.Sprint(fleetBlock), "--provider", cmp.Or(f.way, "tcp")}
 }
 
 // push starts to push the tree to all agents.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/weft-fabric/weft/internal/units"
 	"github.com/weft-fabric/weft/push"
 )
 
@@ -46,7 +47,7 @@ func (s *pushSettings) verify(ctx context.Context) error {
 		return errors.Join(err, s.writeFailed(nil))
 	}
 	if !s.mute && !s.asJSON {
-		text := fmt.Sprintf("the same at %d of %s: %s, %s", verified(report), counted(len(report.Hosts), "host"), counted(int(report.Files), "file"), bytesOf(report.Bytes))
+		text := fmt.Sprintf("the same at %d of %s: %s, %s", verified(report), counted(len(report.Hosts), "host"), counted(int(report.Files), "file"), units.Bytes(report.Bytes))
 		show.print(append(failures(report), text))
 	}
 	return errors.Join(s.failure(ctx, report), show.err, s.writeFailed(report))

@@ -1,0 +1,50 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/push"
+)
+
+// timesAlike is for how long after a change another one may have the same time, so that hashes are not remembered.
+const timesAlike = 2 * time.Second
+
+// bytesRead is how much a push has read of all files, when it is over.
+func (u *underWay) bytesRead() (octets int) {
+	u.t.Helper()
+	u.until(func(push.Event) bool { return false })
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", u.cmd.Process.Pid))
+	if err == nil {
+		_, err = fmt.Sscanf(string(text), "rchar: %d", &octets)
+	}
+	if err != nil {
+		u.t.Fatal(err)
+	}
+	u.end(push.ExitOK)
+	return octets
+}
+
+// A source that has not changed is not read again, but with --checksum.
+func TestPushReadsASourceOnce(t *testing.T) {
+	t.Parallel()
+	const size = 16 << 20
+	f := newFleet(t, 1, size)
+	time.Sleep(timesAlike + timesAlike/4)
+	for _, c := range []struct {
+		flag  string
+		reads bool
+	}{{"--checksum=false", true}, {"--checksum=false", false}, {"--checksum", true}} {
+		if n := f.push(c.flag).bytesRead(); c.reads && n < size || !c.reads && n > size/4 {
+			t.Errorf("%s: of %d bytes it has read %d", c.flag, size, n)
+		}
+		f.clean(nil)
+	}
+	put(t, filepath.Join(f.source, "one"), "another")
+	if n := f.push("-f").bytesRead(); n < size/2 {
+		t.Errorf("of a source that has changed it has read %d bytes", n)
+	}
+}
