@@ -21,9 +21,18 @@ type stopwatch struct {
 }
 
 func newStopwatch(p *pusher, g *group) *stopwatch {
-	w := &stopwatch{p: p, g: g, began: time.Now(), start: make(map[*host]int), judge: straggler.Judge{Limit: float64(p.Rate)}}
+	w := &stopwatch{p: p, g: g, began: time.Now(), start: make(map[*host]int), judge: straggler.Judge{Limit: p.mostRate()}}
 	w.judge.Look(0, p.counts(g))
 	return w
+}
+
+// mostRate is how many bytes a second a member can send, as far as is known: what looks faster is the kernel's buffers. 0: nobody knows.
+func (p *pusher) mostRate() float64 {
+	link, limit := p.links.rate/8, float64(p.Rate)
+	if link == 0 || limit > 0 && limit < link {
+		return limit
+	}
+	return link
 }
 
 // counts are what the members of a group have told until now, by rank.

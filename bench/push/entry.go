@@ -40,8 +40,22 @@ func (b *bench) deliver(f *delivery.Field, load delivery.Load, e *entry, when st
 		e.samples = append(e.samples, s)
 		if e.told != nil {
 			e.pushed = append(e.pushed, *e.told)
+			b.tellTroubles(e, when)
 		}
 		b.say("%s: %s, %.3f s, with start-up %.2f s, CPU %.2f of %.2f s", when, e.Name, s.Seconds, s.Whole, s.CPU, s.AllCPU)
+	}
+}
+
+// tellTroubles says what happened on the way of a push.
+func (b *bench) tellTroubles(e *entry, when string) {
+	r := e.told.Report
+	for _, h := range r.Hosts {
+		if h.Demoted || h.Text != "" {
+			b.say("%s: %s: %s was served last: %v; %s", when, e.Name, h.Host, h.Demoted, h.Text)
+		}
+	}
+	if r.Repairs > 0 {
+		b.say("%s: %s: %d repairs; held up by %s", when, e.Name, r.Repairs, r.Bottleneck)
 	}
 }
 

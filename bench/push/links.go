@@ -101,7 +101,7 @@ func (b *bench) newLineup(f *delivery.Field, rate string) *lineup {
 		encrypted: pushEntry(delivery.Push{Name: "weft push", Options: options(rate)}),
 		killed:    pushEntry(delivery.Push{Name: "weft push --plain, an agent is killed", Options: plain, Kill: killed}),
 		slow:      pushEntry(delivery.Push{Name: "weft push --plain, a slow link", Options: plain, Slow: slow, Enough: othersDone(f.Address(slow))}),
-		peers:     []*entry{b.best(f, f.CheckedUDPCastWays()), b.best(f, delivery.TorrentWays()), {Contestant: delivery.Rsync(), rounds: fewRounds}},
+		peers:     []*entry{b.best(f, f.CheckedUDPCastWays()), b.best(f, delivery.TorrentWays()), {Contestant: delivery.Rsync(), rounds: 1}},
 	}
 	l.encrypted.rounds = fewRounds
 	return l

@@ -6,6 +6,9 @@
 // that it receives, is below Fraction of what is usual, and if several partners have felt it: one slow hop may be the fault of either end.
 // A member is slow also if its disk is: blocks had no place most of the time, and those of others had.
 //
+// Where all get on nearly as fast as links allow nobody holds up anybody, whatever single hops look like: hops that are busy at the same time share
+// a link, and what the kernel takes at once looks faster than any.
+//
 // The root is never blamed. If it is slow, nobody is: all wait for it, and nobody can be served better without somebody else.
 package straggler
 
@@ -19,6 +22,7 @@ import (
 // What makes a member slow.
 const (
 	Fraction = 0.65                  // of the usual rate. A link at half rate is below
+	Pace     = 0.75                  // of the usual rate at which members get on: nobody is to blame that has part in that
 	FullPart = 0.5                   // of the time that blocks wait for its disk
 	Window   = time.Second           // in which rates are compared
 	Windows  = 2                     // one after the other, in which the same member must be slow
@@ -35,12 +39,18 @@ type Member struct {
 
 // Judge watches one group. Not for concurrent use.
 type Judge struct {
-	Limit   float64       // bytes a second that each may send; 0: all it can. Bursts above it say nothing of who is slow
-	since   time.Duration // beginning of the window
-	before  counts        // at that time
-	suspect int           // rank; 0: nobody
-	times   int           // windows in which it was the suspect
+	Limit   float64 // bytes a second that each may send; 0: all it can. Bursts above it say nothing of who is slow
+	before  look    // beginning of the window
+	earlier look    // of the one before
+	suspect int     // rank; 0: nobody
+	times   int     // windows in which it was the suspect
 	started bool
+}
+
+// look is what members had counted at a time.
+type look struct {
+	at time.Duration
+	counts
 }
 
 // Look takes what all members have counted up to now, by rank; the root is the first. It returns who should be served apart, and why, or 0.
@@ -49,15 +59,18 @@ func (j *Judge) Look(now time.Duration, members []Member) (rank int, why string)
 	if !j.Due(now) {
 		return 0, ""
 	}
-	took := now - j.since
-	all := count(members)
-	window := all.minus(&j.before)
-	known := j.started && len(j.before.full) == len(members) && len(members) > 2 // with one host there is nobody to be faster without it
-	j.since, j.before, j.started = now, all, true
+	all := look{now, count(members)}
+	before, earlier := j.before, j.earlier
+	known := j.started && len(before.full) == len(members) && len(members) > 2 // with one host there is nobody to be faster without it
+	j.earlier, j.before, j.started = before, all, true
 	if !known {
 		return 0, ""
 	}
-	if rank, why = window.slowest(took, j.Limit); rank != j.suspect {
+	if len(earlier.full) != len(members) {
+		earlier = before
+	}
+	window := all.minus(&before.counts)
+	if rank, why = window.slowest(now-before.at, j.Limit, all.paceSince(&earlier)); rank != j.suspect {
 		j.suspect, j.times = rank, 0
 	}
 	if j.times++; rank == 0 || j.times < Windows {
@@ -67,16 +80,26 @@ func (j *Judge) Look(now time.Duration, members []Member) (rank int, why string)
 }
 
 // Due reports whether a window has ended, so that Look has something to judge.
-func (j *Judge) Due(now time.Duration) bool { return !j.started || now-j.since >= Window }
+func (j *Judge) Due(now time.Duration) bool { return !j.started || now-j.before.at >= Window }
 
-// slowest is whom one window alone makes suspect.
-func (c *counts) slowest(took time.Duration, limit float64) (rank int, why string) {
+// paceSince is how many bytes a second a member gets, in two windows, because members tell at different times what they have counted: the median.
+func (l *look) paceSince(earlier *look) float64 {
+	since := l.minus(&earlier.counts)
+	got := make([]float64, len(l.full))
+	for h, load := range since.hops {
+		got[h.to] += float64(load.bytes)
+	}
+	return middle(got[1:]) / (l.at - earlier.at).Seconds()
+}
+
+// slowest is whom one window alone makes suspect, of members that get on at a pace.
+func (c *counts) slowest(took time.Duration, limit, pace float64) (rank int, why string) {
 	if rank, part := c.slowDisk(took); rank != 0 {
 		return rank, fmt.Sprintf("its disk is slow: blocks waited for it during %.0f %% of the time", 100*part)
 	}
 	sends, receives := c.directions(limit)
 	usualSend, usualReceive := usual(sends), usual(receives)
-	if sends[0].isSlow(usualSend) && len(sends[0].partners) >= several {
+	if pace >= Pace*usualReceive || sends[0].isSlow(usualSend) && len(sends[0].partners) >= several {
 		return 0, ""
 	}
 	worst := 1.0

@@ -203,3 +203,33 @@ func FuzzLook(f *testing.F) {
 		}
 	})
 }
+
+// Hops that are busy at the same time share a link, so that they look slow. Nobody is to blame for that while all get on as fast as links allow.
+func TestNobodyIsToBlameForAGoodPace(t *testing.T) {
+	const members, link, blockBytes = 8, 25e6, 56 << 10
+	for pace, want := range map[float64]int{0.95 * link: 0, 0.5 * link: 3} {
+		var j Judge
+		all, blamed := make([]Member, members), 0
+		for second := range 6 {
+			if rank, _ := j.Look(time.Duration(second)*Window, all); rank != 0 {
+				blamed = rank
+			}
+			for from := range all {
+				all[from].Hops = nil
+				for to := 1; to < members; to++ {
+					if from == to {
+						continue
+					}
+					bytes, rate := pace*float64(second+1)/(members-1), link
+					if from == 3 || to == 3 {
+						rate /= 2
+					}
+					all[from].Hops = append(all[from].Hops, control.Hop{Rank: to, Blocks: uint64(bytes / blockBytes), Bytes: uint64(bytes), Wire: int64(bytes / rate * 1e9)})
+				}
+			}
+		}
+		if blamed != want {
+			t.Errorf("at %.0f MB/s %d is blamed, should be %d", pace/1e6, blamed, want)
+		}
+	}
+}
