@@ -464,7 +464,7 @@ func (s *storm) judge(r *push.Report, err error) {
 
 func (s *storm) judgeExit(r *push.Report, verified int, err error) {
 	s.t.Helper()
-	fits := false
+	var fits bool
 	switch {
 	case err == nil && verified == len(s.hosts):
 		fits = r.Exit == push.ExitOK

@@ -67,8 +67,8 @@ func (b *bench) open() (*delivery.Field, string, error) {
 	}
 	e := pushEntry(delivery.Push{Name: "weft push", Options: options(linkRates[0], "--plain")})
 	b.deliver(f, delivery.Load{Bytes: probeBytes, Repeats: 1}, e, "whether the cores bear "+linkRates[0])
-	if e.failed != nil || busy(e) <= busiest {
-		return f, linkRates[0], nil // who fails here fails in the rounds, too
+	if bears := e.failed != nil || busy(e) <= busiest; bears { // who fails here fails in the rounds, too
+		return f, linkRates[0], nil
 	}
 	b.record.Note("links of %s, because at %s agents alone take %.0f %% of the cores", linkRates[1], linkRates[0], 100*busy(e))
 	if err := errors.Join(f.Close(), b.ctx.Err()); err != nil {

@@ -61,12 +61,3 @@ func TestPagesInOrder(t *testing.T) {
 		t.Errorf("pages were filled in the order %v", filled)
 	}
 }
-
-// rest waits until a crew has done all that there is.
-func rest(c *crew) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for !c.isIdle() {
-		c.idle.Wait()
-	}
-}
