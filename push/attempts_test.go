@@ -107,3 +107,23 @@ func TestWhoIsLeftBehind(t *testing.T) {
 		}
 	}
 }
+
+// When the source does not come, hosts are not to blame for it.
+func TestSourceThatHangs(t *testing.T) {
+	p := &pusher{Config: Config{StallTimeout: time.Second}, object: &object{}}
+	for stage, is := range map[string]bool{"scan": false, "connect": false, "hash": false, "commit": false, "manifest": true, "examine": true, "send": true, "stragglers": true} {
+		p.stage.Store(stage)
+		if p.waitsForHosts() != is {
+			t.Errorf("%s: it waits for hosts: %v", stage, !is)
+		}
+	}
+	p.stage.Store("send")
+	ended := p.object.reading()
+	p.object.read.Add(-int64(time.Second))
+	if p.waitsForHosts() {
+		t.Error("the source hangs, and hosts are waited for")
+	}
+	if ended(); !p.waitsForHosts() {
+		t.Error("the source has come, and hosts are not waited for")
+	}
+}

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync/atomic"
+	"time"
 
 	"github.com/weft-fabric/weft/push/control"
 	"github.com/weft-fabric/weft/push/manifest"
@@ -17,12 +19,16 @@ type object struct {
 	hashers map[manifest.Stream]*source.Hasher
 	cache   *source.Cache // nil: none
 	failed  func(error)   // hears once that the source cannot be read, or has changed
+
+	reads atomic.Int64 // that are under way
+	read  atomic.Int64 // when one has begun or ended last, in nanoseconds
 }
 
 // newObject makes the blocks of both streams, with what a cache knows of their hashes.
 func (p *pusher) newObject(fail func(error)) (*object, error) {
 	signer := manifest.NewSigner(p.id, p.key)
 	o := &object{hashers: make(map[manifest.Stream]*source.Hasher), failed: fail}
+	o.read.Store(time.Now().UnixNano())
 	for _, l := range []manifest.Layout{p.manifest, p.content} {
 		o.hashers[l.Stream] = source.NewHasher(p.source, signer, l)
 	}
@@ -78,11 +84,28 @@ func (o *object) Keep(manifest.Layout, int, []byte) error { return errRoot }
 
 // Fetch reads a block, for a repair.
 func (o *object) Fetch(l manifest.Layout, block int, into []byte) error {
+	defer o.reading()()
 	return o.tell(o.hashers[l.Stream].Fetch(block, into))
+}
+
+// reading notes that something is read until it is told otherwise.
+func (o *object) reading() (ended func()) {
+	note := func(n int64) { o.reads.Add(n); o.read.Store(time.Now().UnixNano()) }
+	note(1)
+	return func() { note(-1) }
+}
+
+// sinceRead is for how long the source has given nothing that it was asked for.
+func (o *object) sinceRead() time.Duration {
+	if o.reads.Load() == 0 {
+		return 0
+	}
+	return time.Duration(time.Now().UnixNano() - o.read.Load())
 }
 
 // FillPage reads the blocks of a page.
 func (o *object) FillPage(l manifest.Layout, page int, into [][]byte) error {
+	defer o.reading()()
 	_, err := o.hashers[l.Stream].Fill(page, into)
 	return o.tell(err)
 }

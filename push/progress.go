@@ -34,7 +34,7 @@ func (p *pusher) runClock(ctx context.Context, stop context.CancelCauseFunc) {
 			return
 		case <-tick.C:
 			views := p.views()
-			if c.stalled(views) && !c.leaveBehind(views) {
+			if c.stalled(views) && !(p.waitsForHosts() && c.leaveBehind(views)) {
 				stop(fmt.Errorf("%w for %v", ErrStalled, p.StallTimeout))
 				return
 			}
@@ -90,6 +90,15 @@ func (c *clock) stalled(views []view) bool {
 		c.mark, c.moved = mark, time.Now()
 	}
 	return time.Since(c.moved) >= c.p.patienceFor()
+}
+
+// waitsForHosts reports whether hosts are to blame when nobody gets on, and not the source.
+func (p *pusher) waitsForHosts() bool {
+	switch p.stage.Load() {
+	case "manifest", "examine", "send", "stragglers":
+		return p.object.sinceRead() < p.StallTimeout/2
+	}
+	return false
 }
 
 // leaveBehind gives up the hosts that have got least far, when nobody gets on: it is they who all wait for. Where all are as far as each other, there

@@ -55,19 +55,21 @@ func (b *bench) relayRows(rate, name string, bound float64, options []string) (r
 	if rate != network.Unlimited {
 		size, pairs = size/4, min(pairs, fewRounds)
 	}
-	least := &entry{Contestant: delivery.Relay()}
+	least, keeping := &entry{Contestant: delivery.Relay(false)}, &entry{Contestant: delivery.Relay(true)}
 	plain := pushEntry(delivery.Push{Name: "weft push --plain", Options: append([]string{"--plain"}, options...)})
 	encrypted := pushEntry(delivery.Push{Name: "weft push", Options: options})
 	for pair := range pairs {
-		for _, e := range []*entry{least, plain, encrypted} {
+		for _, e := range []*entry{least, keeping, plain, encrypted} {
 			if e.failed == nil {
 				b.deliver(f, delivery.Load{Bytes: size, Repeats: 1}, e, fmt.Sprintf("%s, %d of %d", name, pair+1, pairs))
 			}
 		}
 	}
 	for _, e := range []*entry{plain, encrypted} {
-		c := contest.Contest{What: fmt.Sprintf("CPU a GiB at a relay, %s, %s", e.Name, name), Peer: least.Name, Unit: "s", Bound: bound, AtMost: bound > 0}
-		rows = append(rows, judged(c, relayPairs(e, least, size), e, least))
+		for _, peer := range []*entry{least, keeping} {
+			c := contest.Contest{What: fmt.Sprintf("CPU a GiB at a relay, %s, %s", e.Name, name), Peer: peer.Name, Unit: "s", Bound: bound, AtMost: bound > 0}
+			rows = append(rows, judged(c, relayPairs(e, peer, size), e, peer))
+		}
 		bound = 0 // what is encrypted is printed
 	}
 	return rows, b.ctx.Err()

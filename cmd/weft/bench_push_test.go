@@ -45,7 +45,7 @@ func TestEverybodyPushes(t *testing.T) {
 		delivery.Push{Name: "again", Options: options, Again: true}.Contestant(&again),
 		delivery.Push{Name: "killed", Options: limited, Kill: 1}.Contestant(&killed),
 		delivery.Push{Name: "enough", Options: limited, Slow: 2, Enough: oneDone}.Contestant(&enough),
-		delivery.Crowd(3, &crowd, &opened), delivery.Handshakes(9, 3), delivery.Relay(), delivery.Rsync(),
+		delivery.Crowd(3, &crowd, &opened), delivery.Handshakes(9, 3), delivery.Relay(false), delivery.Relay(true), delivery.Rsync(),
 	} {
 		s, err := f.Deliver(context.Background(), c, delivery.Load{Bytes: 4 << 20, Repeats: 1})
 		if err != nil && strings.Contains(err.Error(), "is not installed") {
