@@ -72,8 +72,10 @@ func TestTimeLeftOfAResumedPush(t *testing.T) {
 // When nobody gets on, those are given up who have got least far, unless that is everybody.
 func TestWhoIsLeftBehind(t *testing.T) {
 	at := func(phase control.Phase, have int) view {
-		return view{host: &host{}, alive: true, status: control.Status{Phase: phase, Have: have}}
+		return view{host: &host{}, alive: true, heard: time.Now(), status: control.Status{Phase: phase, Have: have}}
 	}
+	silent := at(control.PhaseReceiving, 3)
+	silent.heard = time.Now().Add(-2 * time.Second)
 	finished, waiting := at(control.PhaseComplete, 9), at(control.PhaseReceiving, 1)
 	finished.alive, waiting.waits = false, true
 	for _, c := range []struct {
@@ -85,10 +87,11 @@ func TestWhoIsLeftBehind(t *testing.T) {
 		{"two have", []view{at(control.PhaseReceiving, 3), at(control.PhaseComplete, 9), at(control.PhaseReceiving, 3)}, []int{0, 2}},
 		{"one looks at its disk", []view{at(control.PhaseReady, 0), at(control.PhaseExamining, 0)}, []int{1}},
 		{"all alike", []view{at(control.PhaseReceiving, 5), at(control.PhaseReceiving, 5)}, nil},
+		{"one does not answer", []view{silent, at(control.PhaseReceiving, 4), at(control.PhaseReceiving, 5)}, nil},
 		{"who is done is nobody to go on with", []view{finished, at(control.PhaseComplete, 9)}, nil},
 		{"who is served later is not waited for", []view{waiting, at(control.PhaseReceiving, 5), at(control.PhaseReceiving, 4)}, []int{2}},
 	} {
-		p := &pusher{board: newBoard(context.Background())}
+		p := &pusher{Config: Config{StallTimeout: 2 * time.Second}, board: newBoard(context.Background())}
 		for _, v := range c.views {
 			p.board.notes[v.host] = &note{lose: func(error) {}}
 		}

@@ -50,6 +50,7 @@ type view struct {
 	alive, complete, failed, finished bool
 	waits                             bool // it is slow, and served later
 	status                            control.Status
+	heard                             time.Time
 }
 
 // views looks at all hosts at one moment.
@@ -59,7 +60,7 @@ func (p *pusher) views() (all []view) {
 	for _, h := range p.hosts {
 		v := view{host: h, name: h.name, alive: h.alive(), failed: h.trouble != nil, finished: h.finished != nil}
 		if n := p.board.notes[h]; n != nil {
-			v.status = n.status
+			v.status, v.heard = n.status, n.heard
 		}
 		v.waits = h.demoted && p.stage.Load() != "stragglers"
 		v.complete = v.finished || v.status.Phase == control.PhaseComplete
@@ -102,13 +103,17 @@ func (p *pusher) waitsForHosts() bool {
 }
 
 // leaveBehind gives up the hosts that have got least far, when nobody gets on: it is they who all wait for. Where all are as far as each other, there
-// is nobody to go on with.
+// is nobody to go on with. Only who answers can be judged: one that does not is found otherwise, and may be why the others wait.
 func (c *clock) leaveBehind(views []view) bool {
+	lately := min(c.p.StallTimeout/2, silence/2)
 	var behind []view
 	rest := 0
 	for _, v := range views {
 		if !v.alive || v.waits {
 			continue
+		}
+		if time.Since(v.heard) > lately {
+			return false
 		}
 		if rest++; len(behind) > 0 && v.further(&behind[0]) > 0 {
 			continue
