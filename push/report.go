@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/hosts"
 	"github.com/weft-fabric/weft/push/manifest"
 	"github.com/weft-fabric/weft/push/straggler"
 )
@@ -103,12 +104,25 @@ func (p *pusher) linkRate() float64 {
 	return rate
 }
 
-// bottleneck names what has held up the push: a host that was served apart, a disk, a hop, or nothing in particular.
+// waitedFor are the hosts that were given up because they did not get on, or did not answer any more, while content was sent.
+func (p *pusher) waitedFor() (names []string) {
+	for _, h := range p.hosts {
+		if h.trouble != nil && (h.trouble.Class == control.Unreachable || h.trouble.Class == control.Late) && p.board.of(h).status.Received > 0 {
+			names = append(names, h.name)
+		}
+	}
+	return names
+}
+
+// bottleneck names what has held up the push: a host that failed, or that was served apart, a disk, a hop, or nothing in particular.
 func (p *pusher) bottleneck(r *Report) string {
 	for _, h := range p.hosts {
 		if share := float64(p.board.of(h).status.Disk.Full) / float64(p.sending); share > 0.2 {
 			return fmt.Sprintf("disk of %s: blocks waited for it during %.0f %% of the time", h.name, 100*share)
 		}
+	}
+	if names := p.waitedFor(); len(names) > 0 && r.Efficiency < 0.85 {
+		return hosts.Fold(names) + ", until the others went on without"
 	}
 	typical := median(p.traffic.rates())
 	if p.Rate > 0 {

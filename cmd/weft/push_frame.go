@@ -84,7 +84,7 @@ func (s *pushState) parts() (parts []string) {
 	}
 	parts = append(parts, units.Bytes(p.Done)+" of "+units.Bytes(p.Total))
 	if p.Rate > 0 {
-		parts = append(parts, bytesPerSecond(p.Rate))
+		parts = append(parts, bytesPerSecond(p.Rate)+" each") // what is done is of all hosts together
 	}
 	if p.Remaining > 0 {
 		parts = append(parts, p.Remaining.Round(time.Second).String()+" left")

@@ -173,6 +173,9 @@ func verified(r *push.Report) int { return len(withOutcome(r, push.OutcomeVerifi
 
 // failures says why hosts failed, folded.
 func failures(r *push.Report) []string {
+	if r.Exit == push.ExitSource {
+		return nil // no host has to do with it, and the error says it
+	}
 	var all causes
 	for _, h := range r.Hosts {
 		if h.Outcome == push.OutcomeFailed {

@@ -42,7 +42,7 @@ func stateOf(events ...push.Event) *pushState {
 func TestPushBlock(t *testing.T) {
 	const want = `
 sending    [============================                                ]  47 %
-           3.60 GB of 7.68 GB, 430 MB/s, 3s left, efficiency 92 %
+           3.60 GB of 7.68 GB, 430 MB/s each, 3s left, efficiency 92 %
 hosts      1 receiving, 1 complete, 1 not connected, 1 slow, 1 failed
 slowest    node3 210 MB/s (link), node1 380 MB/s`
 	if got := "\n" + stateOf(halfWay()...).block(9*time.Second, 120); got != want {
@@ -77,7 +77,7 @@ func TestPushBlockIsNeverTooWide(t *testing.T) {
 }
 
 func TestPushLine(t *testing.T) {
-	const want = "sending: 47 %, 3.60 GB of 7.68 GB, 430 MB/s, 3s left, efficiency 92 %, 9s; of 5 hosts 1 receiving, 1 complete, 1 not connected, 1 slow, 1 failed"
+	const want = "sending: 47 %, 3.60 GB of 7.68 GB, 430 MB/s each, 3s left, efficiency 92 %, 9s; of 5 hosts 1 receiving, 1 complete, 1 not connected, 1 slow, 1 failed"
 	if got := stateOf(halfWay()...).line(9 * time.Second); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
