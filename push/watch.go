@@ -61,7 +61,9 @@ func (p *pusher) runWatch(ctx context.Context, h *host) {
 // lose notes that a host is lost. One that has answered something may answer other calls as well.
 func (b *board) lose(h *host, err error) {
 	b.set(h, func(n *note) {
-		n.lost = err
+		if n.lost == nil { // what is said first is not made longer by what comes of it
+			n.lost = err
+		}
 		if told := new(control.Trouble); !errors.As(err, &told) {
 			n.lose(silent(err))
 		}

@@ -3,6 +3,7 @@ package push
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -37,4 +38,18 @@ func TestNobodyWaitsForALostHost(t *testing.T) {
 		done()
 		p.board.close()
 	}
+}
+
+// What is said first of a host that is lost counts: calls that end because of it say the same with more words.
+func TestLostOnce(t *testing.T) {
+	p, h := &pusher{board: newBoard(context.Background())}, &host{}
+	p.board.stopAll() // nobody is asked
+	p.watch(h)
+	first := errors.New("connection refused")
+	p.board.lose(h, first)
+	p.board.lose(h, fmt.Errorf("status: %w", silent(first)))
+	if err := p.board.of(h).lost; !errors.Is(err, first) {
+		t.Error(err)
+	}
+	p.board.close()
 }

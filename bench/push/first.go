@@ -68,6 +68,9 @@ func (b *bench) firstOf(f *delivery.Field, folder string, size int) (func() (flo
 	p := delivery.Push{Name: filepath.Base(path), Options: options(linkRates[0], "--plain"), Source: path, Enough: firstArrived}
 	c := p.Contestant(told)
 	return func() (float64, error) {
+		if err := chill(path); err != nil {
+			return 0, err
+		}
 		if _, err := f.Deliver(b.ctx, c, delivery.Load{Bytes: smallBytes, Repeats: 1}); err != nil {
 			return 0, err
 		}
@@ -81,6 +84,15 @@ func (b *bench) firstOf(f *delivery.Field, folder string, size int) (func() (flo
 func firstArrived(e push.Event) bool {
 	const some = 4 << 20
 	return e.Kind == push.EventProgress && e.Progress != nil && e.Progress.Phase == "send" && e.Progress.Done >= some*firstHosts
+}
+
+// chill has the kernel forget what it keeps of a file. All of a small one would be in memory, and nothing of the beginning of a large one.
+func chill(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(unix.Fadvise(int(file.Fd()), 0, 0, unix.FADV_DONTNEED), file.Close())
 }
 
 // makeSource writes a file that nothing can compress, if there is room.
@@ -97,5 +109,5 @@ func makeSource(path string, size int) (err error) {
 		return err
 	}
 	_, err = io.CopyN(out, rand.NewChaCha8([32]byte{2}), int64(size))
-	return errors.Join(err, out.Close())
+	return errors.Join(err, out.Sync(), out.Close()) // what is not written cannot be forgotten
 }
