@@ -41,6 +41,7 @@ run: build ## show it: 256 MiB to eight agents on this machine, with nothing to 
 
 test: ## what continuous integration runs: vet, all tests, the race detector, test-roce
 	$(GO) vet ./...
+	@scripts/need ip iproute2 || true # the tests between hosts say what that means
 	$(GO) test -timeout $(TIMEOUT) ./...
 	@scripts/need gcc gcc libc6-dev
 	CGO_ENABLED=1 GORACE=$(GORACE) $(GO) test -race -short -timeout $(TIMEOUT) $(RACE)
