@@ -98,7 +98,7 @@ bench-ripc: ## measure messages between services beside UCX, sockets, gRPC, NATS
 # Whom weft push is compared with.
 PUSHERS := rsync udpcast aria2 b3sum iproute2
 
-bench-push: build ## measure weft push beside rsync, BitTorrent, udpcast and bare multicast, and record it (an hour, a quiet machine, root)
+bench-push: build ## measure weft push beside rsync, BitTorrent, udpcast and bare multicast, and record it (an hour or two, a quiet machine, root)
 	@scripts/need --all $(PUSHERS) || true # who is missing is a row that failed
 	$(BIN) bench push --out bench/results/push.json
 

@@ -38,22 +38,29 @@ func TestBenchPlayIsNotForPeople(t *testing.T) {
 	}
 }
 
-// TestWeftDelivers has this very program deliver on limited links, beside one plain copy.
-func TestWeftDelivers(t *testing.T) {
-	if testing.Short() {
-		t.Skip("deliveries take seconds")
-	}
+// smallField has two receivers on limited links, to whom this very program can deliver.
+func smallField(t *testing.T) *delivery.Field {
+	t.Helper()
 	t.Setenv(asCommand, "1")
 	f, err := delivery.Open(2, "200mbit")
 	if err != nil {
 		lacking(t, err)
 	}
 	f.Idle = 0 // other tests run too
-	defer func() {
+	t.Cleanup(func() {
 		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
-	}()
+	})
+	return f
+}
+
+// TestWeftDelivers has this very program deliver on limited links, beside one plain copy.
+func TestWeftDelivers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("deliveries take seconds")
+	}
+	f := smallField(t)
 	for _, c := range []delivery.Contestant{delivery.OneCopy(), delivery.Weft("pipeline", 0), delivery.Weft("chain", 64<<10)} {
 		s, err := f.Deliver(context.Background(), c, delivery.Load{Bytes: 2 << 20, Repeats: 1})
 		if err != nil {

@@ -24,7 +24,7 @@ do. Then how long it takes until the first byte of 20 GiB is delivered, what a
 relay takes of the processors, and how long it takes until 64 agents of this
 machine have their first byte.
 
-It needs root, nearly an hour, 10 GB of memory and 22 GB of disk, where TMPDIR
+It needs root, an hour or two, 10 GB of memory and 22 GB of disk, where TMPDIR
 says. Who is not installed is a row that failed. Ctrl-C takes everything down.
 
 Exit status 0 if every bound is met. 1 if one is missed or something could not

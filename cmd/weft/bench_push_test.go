@@ -26,17 +26,7 @@ func TestEverybodyPushes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("deliveries take seconds")
 	}
-	t.Setenv(asCommand, "1")
-	f, err := delivery.Open(2, "200mbit")
-	if err != nil {
-		lacking(t, err)
-	}
-	f.Idle = 0 // other tests run too
-	defer func() {
-		if err := f.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	f := smallField(t)
 	options := []string{"--provider", "tcp", "--plain", "--checksum"}
 	limited := append([]string{"--bwlimit", "2MB"}, options...) // so that there is a way on which something can happen
 	oneDone := func(e push.Event) bool { return e.Kind == push.EventHostDone }
