@@ -2,6 +2,7 @@ package soft
 
 import (
 	"cmp"
+	"encoding/hex"
 	"fmt"
 	"strconv"
 	"strings"
@@ -11,15 +12,16 @@ import (
 
 // address names one life of a queue pair, and the lanes that lead there. Its text is
 //
-//	soft:<host>/<process>/<device>/<number>#<epoch>[+shm=<user>][+tcp=<where to dial>]
+//	soft:<host>/<process>/<device>/<number>#<epoch>[+secret=<secret>][+shm=<user>][+tcp=<where to dial>]
 //
-// with identities as 16 hexadecimal digits and positive decimals. Every address has exactly one text.
+// with identities as 16 hexadecimal digits, the secret as 32, and positive decimals. Every address has exactly one text.
 type address struct {
 	host    identity // of the kernel's boot and the network namespace: where meeting sockets and loopback are the same
 	process identity // where the device is
 	lifeName
-	shm string // the user whose processes share memory with it; empty: not reachable by shared memory
-	tcp string // host:port, or unix:/path; empty: not reachable by TCP
+	secret secret // what who calls must know; zero: nobody calls by TCP
+	shm    string // the user whose processes share memory with it; empty: not reachable by shared memory
+	tcp    string // host:port, or unix:/path; empty: not reachable by TCP
 }
 
 // calls reports whether of two ends that connect a is the one that calls, and the other waits. Both ask, each for itself, and must
@@ -58,12 +60,23 @@ func (i identity) String() string { return fmt.Sprintf("%016x", uint64(i)) }
 
 const (
 	addressScheme = "soft:"
+	secretPart    = "+secret="
 	shmPart       = "+shm="
 	tcpPart       = "+tcp="
 )
 
+// String is for people, and does not tell the secret.
 func (a address) String() string {
+	a.secret = secret{}
+	return a.text()
+}
+
+// text is for the peer.
+func (a address) text() string {
 	text := fmt.Sprintf("%s%v/%v/%v", addressScheme, a.host, a.process, a.lifeName)
+	if a.secret != (secret{}) {
+		text += secretPart + hex.EncodeToString(a.secret[:])
+	}
 	if a.shm != "" {
 		text += shmPart + a.shm
 	}
@@ -73,7 +86,7 @@ func (a address) String() string {
 	return text
 }
 
-// parseAddress is strict: it accepts only what String produces.
+// parseAddress is strict: it accepts only what text produces.
 func parseAddress(text driver.Address) (address, error) {
 	if len(text) > driver.MaxAddress {
 		return address{}, fmt.Errorf("soft: address of %d bytes, longest is %d: %w", len(text), driver.MaxAddress,
@@ -92,6 +105,9 @@ func parseParts(text string) (a address, err error) {
 		return a, fmt.Errorf("does not begin with %q", addressScheme)
 	}
 	if rest, err = a.cutLanes(rest); err != nil {
+		return a, err
+	}
+	if rest, err = a.cutSecret(rest); err != nil {
 		return a, err
 	}
 	path, epoch, ok := strings.Cut(rest, "#")
@@ -133,6 +149,20 @@ func (a *address) cutLanes(text string) (rest string, err error) {
 		return "", fmt.Errorf("user %q is not a decimal", user)
 	}
 	a.shm = user
+	return rest, nil
+}
+
+// cutSecret takes the secret off the end of text.
+func (a *address) cutSecret(text string) (rest string, err error) {
+	rest, digits, ok := strings.Cut(text, secretPart)
+	if !ok {
+		return rest, nil
+	}
+	b, err := hex.DecodeString(digits)
+	if err != nil || len(b) != len(a.secret) || hex.EncodeToString(b) != digits || secret(b) == (secret{}) {
+		return "", fmt.Errorf("has a secret that is not %d lower-case hexadecimal digits", 2*len(a.secret))
+	}
+	a.secret = secret(b)
 	return rest, nil
 }
 

@@ -163,15 +163,17 @@ func (a *theatre) talk(t *testing.T, fd int, said, data []byte) (heard []byte) {
 // FuzzHello: no text makes the reader of hellos, or of answers, do anything but read it or refuse it, and what it reads it
 // can say.
 func FuzzHello(f *testing.F) {
-	h := hello{depth: 4, to: lifeName{1, 2, 3}, from: address{process: 1, lifeName: lifeName{4, 5, 6}, tcp: "127.0.0.1:1"}}
+	h := hello{depth: 4, to: lifeName{1, 2, 3}, proof: proof{7, 8}, from: address{process: 1, lifeName: lifeName{4, 5, 6}, tcp: "127.0.0.1:1"}}
 	f.Add(h.text())
-	f.Add(answerText(3, nil))
-	f.Add(answerText(0, errNoHello))
+	f.Add(answerText(3, proof{9}, nil))
+	f.Add(answerText(0, proof{}, errNoHello))
+	h.from.secret = secret{1}
+	f.Add(append(h.text(), h.from.text()...))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if h, err := readHello(bytes.NewReader(b)); err == nil && !bytes.HasPrefix(b, h.text()) {
 			t.Errorf("%x was read as %+v", b, h)
 		}
-		if depth, err := readAnswer(bytes.NewReader(b)); err == nil && !bytes.HasPrefix(b, answerText(depth, nil)) {
+		if depth, p, err := readAnswer(bytes.NewReader(b)); err == nil && !bytes.HasPrefix(b, answerText(depth, p, nil)) {
 			t.Errorf("%x was read as depth %d", b, depth)
 		}
 	})

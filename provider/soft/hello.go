@@ -13,13 +13,13 @@ import (
 // Connect too, or says why not. Both begin with the same mark and a version, so that whoever speaks something else, or
 // another version, is told so.
 //
-//	hello:  mark, version, length of the text, send depth, device, number and epoch of who is called, caller's address
-//	answer: mark, version, length of the text, send depth, why not; without a text, it is a yes
+//	hello:  mark, version, length of the text, send depth, device, number and epoch of who is called, proof, caller's address
+//	answer: mark, version, length of the text, send depth, proof, why not; without a text, it is a yes
 const (
 	wireMark    = 0x54464557 // WEFT
-	wireVersion = 3
-	helloSize   = 4 + 2 + 2 + 4 + 8 + 4 + 4
-	answerSize  = 4 + 2 + 2 + 4
+	wireVersion = 4
+	helloSize   = 4 + 2 + 2 + 4 + 8 + 4 + 4 + len(proof{})
+	answerSize  = 4 + 2 + 2 + 4 + len(proof{})
 	maxReason   = 512
 )
 
@@ -27,7 +27,8 @@ const (
 type hello struct {
 	depth uint32
 	to    lifeName
-	from  address
+	proof proof   // that the caller knows the secret of who is called
+	from  address // without its secret
 }
 
 func (h *hello) text() []byte {
@@ -40,6 +41,7 @@ func (h *hello) text() []byte {
 	b = le.AppendUint64(b, uint64(h.to.device))
 	b = le.AppendUint32(b, h.to.number)
 	b = le.AppendUint32(b, h.to.epoch)
+	b = append(b, h.proof[:]...)
 	return append(b, from...)
 }
 
@@ -64,11 +66,14 @@ func readHello(r io.Reader) (h hello, err error) {
 		return h, err
 	}
 	h.to = lifeName{identity(le.Uint64(b[12:])), le.Uint32(b[20:]), le.Uint32(b[24:])}
+	h.proof = proof(b[28:])
 	text, err := readText(r, le.Uint16(b[6:]), driver.MaxAddress)
 	if err != nil {
 		return h, err
 	}
-	h.from, err = parseAddress(driver.Address(text))
+	if h.from, err = parseAddress(driver.Address(text)); err == nil && h.from.secret != (secret{}) {
+		err = errors.New("a hello that tells its secret")
+	}
 	return h, err
 }
 
@@ -105,34 +110,36 @@ func checkDepth(depth uint32) (uint32, error) {
 }
 
 // answerText is the answer to a hello: that it was met, if why is nil, or why not.
-func answerText(depth uint32, why error) []byte {
+func answerText(depth uint32, p proof, why error) []byte {
 	le := binary.LittleEndian
 	b := le.AppendUint32(nil, wireMark)
 	b = le.AppendUint16(b, wireVersion)
 	if why == nil {
 		b = le.AppendUint16(b, 0)
-		return le.AppendUint32(b, depth)
+		return append(le.AppendUint32(b, depth), p[:]...)
 	}
 	reason := why.Error()
 	reason = reason[:min(len(reason), maxReason)]
 	b = le.AppendUint16(b, uint16(len(reason)))
 	b = le.AppendUint32(b, 0)
+	b = append(b, make([]byte, len(p))...)
 	return append(b, reason...)
 }
 
-// readAnswer reads exactly an answer, and returns the depth of who was met.
-func readAnswer(r io.Reader) (depth uint32, err error) {
+// readAnswer reads exactly an answer, and returns the depth of who was met, and what that proves.
+func readAnswer(r io.Reader) (depth uint32, p proof, err error) {
 	var b [answerSize]byte
 	if err := readFront(r, b[:]); err != nil {
-		return 0, err
+		return 0, p, err
 	}
 	le := binary.LittleEndian
 	if n := le.Uint16(b[6:]); n != 0 {
 		reason, err := readText(r, n, maxReason)
 		if err != nil {
-			return 0, err
+			return 0, p, err
 		}
-		return 0, fmt.Errorf("the peer refused: %q", reason)
+		return 0, p, fmt.Errorf("the peer refused: %q", reason)
 	}
-	return checkDepth(le.Uint32(b[8:]))
+	depth, err = checkDepth(le.Uint32(b[8:]))
+	return depth, proof(b[12:]), err
 }

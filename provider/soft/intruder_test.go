@@ -27,8 +27,9 @@ func intrude(t testing.TB, h *host, depth uint32, edit ...func(*driver.QueueConf
 	i := &intruder{t: t, h: h, q: h.pair(edit...)}
 	me := address{host: process.host, process: 1, lifeName: lifeName{0, i.q.number, 1}, tcp: "127.0.0.1:1"}
 	ok(t, i.q.Connect(connectTag, driver.Address(me.String())))
-	i.conn = i.dial(hello{depth: depth, to: h.device.address(i.q.life.Load()).lifeName, from: me})
-	_, err := readAnswer(i.conn)
+	here := h.device.address(i.q.life.Load())
+	i.conn = i.dial(hello{depth: depth, to: here.lifeName, proof: here.secret.prove(provesCaller, nil), from: me})
+	_, _, err := readAnswer(i.conn)
 	ok(t, err)
 	h.expect(connectTag, driver.OpConnect, driver.OK)
 	return i
@@ -191,8 +192,10 @@ func TestIntrudersAnswers(t *testing.T) {
 func TestHelloIsChecked(t *testing.T) {
 	h := newHostWith(t, Config{Name: t.Name(), Lanes: TCP})
 	here := h.device.address(h.pair().life.Load())
-	good := hello{depth: 1, to: here.lifeName, from: address{host: process.host, process: 1, lifeName: lifeName{1, 1, 1}}}
+	good := hello{depth: 1, to: here.lifeName, proof: here.secret.prove(provesCaller, nil), from: address{host: process.host, process: 1, lifeName: lifeName{1, 1, 1}}}
 	for want, edit := range map[string]func([]byte, *hello) []byte{
+		"does not know the secret":    func(_ []byte, h *hello) []byte { h.proof[0]++; return h.text() },
+		"does not know":               func(_ []byte, h *hello) []byte { h.proof = here.secret.prove(provesCalled, nil); return h.text() },
 		"there is no such queue pair": func(_ []byte, h *hello) []byte { h.to.number += 9; return h.text() },
 		"is not here":                 func(_ []byte, h *hello) []byte { h.to.device++; return h.text() },
 		"send depth of 0":             func(_ []byte, h *hello) []byte { h.depth = 0; return h.text() },
@@ -207,14 +210,14 @@ func TestHelloIsChecked(t *testing.T) {
 		copied := good
 		_, err = c.Write(edit(good.text(), &copied))
 		ok(t, err)
-		if _, err := readAnswer(c); err == nil || !strings.Contains(err.Error(), want) {
+		if _, _, err := readAnswer(c); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("want a refusal with %q, got %v", want, err)
 		}
 		c.Close()
 	}
-	answer := answerText(1, nil)
+	answer := answerText(1, proof{}, nil)
 	binary.LittleEndian.PutUint16(answer[4:], 7)
-	if _, err := readAnswer(strings.NewReader(string(answer))); err == nil || !strings.Contains(err.Error(), "version 7") {
+	if _, _, err := readAnswer(strings.NewReader(string(answer))); err == nil || !strings.Contains(err.Error(), "version 7") {
 		t.Errorf("an answer in another version: %v", err)
 	}
 }

@@ -10,6 +10,9 @@ import (
 func (d *Device) address(l *life) address {
 	a := d.place()
 	a.lifeName = lifeName{d.identity, l.number, l.epoch}
+	if a.tcp != "" {
+		a.secret = l.secret
+	}
 	return a
 }
 

@@ -16,6 +16,8 @@ type life struct {
 	*end
 	epoch   uint32
 	number  uint32
+	secret  secret  // that the peer knows it by; zero in a view
+	heard   secret  // the peer's, which Connect has named; guarded by the lock of the completion queue
 	domain  *Domain // nil in a view
 	place   int     // among the lives of the domain; guarded by its lock
 	bell    *bell

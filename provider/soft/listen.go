@@ -181,10 +181,7 @@ func (d *Device) runHello(c net.Conn) {
 		return
 	}
 	call := &tcpCall{device: d, conn: t, asked: true}
-	h, err := readHello(t)
-	if err == nil && h.to.device != d.identity {
-		err = fmt.Errorf("device %v is not here: the address is an old one, or leads elsewhere", h.to.device)
-	}
+	h, err := d.hearHello(call)
 	if err != nil {
 		call.refuse(err)
 		d.config.Log.Warn("hello", "device", d.config.Name, "from", c.RemoteAddr().String(), "error", err)
@@ -194,6 +191,23 @@ func (d *Device) runHello(c net.Conn) {
 	call.depth, call.party = h.depth, h.from.device
 	_ = c.SetDeadline(time.Time{})
 	d.answer(appointment{h.to, h.from.lifeName}, call)
+}
+
+// hearHello reads a hello that is meant for this device, by somebody who was told of whom it names.
+func (d *Device) hearHello(c *tcpCall) (h hello, err error) {
+	if c.binding, err = bindingOf(c.conn); err != nil {
+		return h, err
+	}
+	if h, err = readHello(c.conn); err != nil {
+		return h, err
+	}
+	if h.to.device != d.identity {
+		return h, fmt.Errorf("device %v is not here: the address is an old one, or leads elsewhere", h.to.device)
+	}
+	if l := d.presentLife(h.to.number); l != nil && l.epoch == h.to.epoch && !l.secret.isProven(h.proof, provesCaller, c.binding) {
+		return h, errWrongCaller
+	}
+	return h, nil
 }
 
 // dialTCP calls a queue pair, and returns when that has been met. Who is cut off without a word may have been taken for
@@ -246,12 +260,19 @@ func (d *Device) sayHello(ctx context.Context, line *line, c net.Conn, l *life, 
 	if q == nil {
 		return nil, errNobodyHere
 	}
-	h := hello{depth: uint32(q.config.SendDepth), to: a.lifeName, from: d.address(l)}
+	binding, err := bindingOf(t)
+	if err != nil {
+		return nil, err
+	}
+	h := hello{depth: uint32(q.config.SendDepth), to: a.lifeName, proof: a.secret.prove(provesCaller, binding), from: d.address(l)}
 	if _, err := t.Write(h.text()); err != nil {
 		return nil, err
 	}
 	line.free()
-	depth, err := readAnswer(t)
+	depth, said, err := readAnswer(t)
+	if err == nil && !l.secret.isProven(said, provesCalled, binding) {
+		err = errWrongCalled
+	}
 	if err != nil {
 		return nil, err
 	}

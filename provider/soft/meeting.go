@@ -93,6 +93,7 @@ func (d *Device) arrange(q *QueuePair, l *life, a address, lanes Lanes) {
 	own := d.address(l)
 	at := appointment{own.lifeName, a.lifeName}
 	q.controls.meeting = at
+	l.heard = a.secret
 	m := &d.meetings
 	if own.calls(a) {
 		m.calls.Go(func() { d.call(q, l, a, lanes) })

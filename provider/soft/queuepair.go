@@ -99,7 +99,7 @@ func (q *QueuePair) beginLife(epoch uint32) error {
 	if old := q.life.Load(); old != nil {
 		access = old.access.Load()
 	}
-	l := &life{end: words, endRef: at, epoch: epoch, number: q.number, domain: q.domain, bell: q.bell, pool: q.pool,
+	l := &life{end: words, endRef: at, epoch: epoch, number: q.number, secret: newSecret(), domain: q.domain, bell: q.bell, pool: q.pool,
 		keys: q.domain.keys, loans: &q.windows.table, fragile: &q.domain.fragile}
 	l.access.Store(access)
 	q.windows.endAll()
@@ -117,7 +117,7 @@ func (q *QueuePair) Number() uint32 { return q.number }
 
 // Address is what the peer needs to connect to the present life of the queue pair.
 func (q *QueuePair) Address() driver.Address {
-	return driver.Address(q.device.address(q.life.Load()).String())
+	return driver.Address(q.device.address(q.life.Load()).text())
 }
 
 // State returns where the queue pair stands. Peers may change it at any time.

@@ -282,8 +282,10 @@ func TestTLSHearsWhatCameWithTheAnswer(t *testing.T) {
 		c := tls.Server(below, mutualTLS(a.config(t, a)))
 		_, err = readHello(c)
 		ok(t, err)
+		binding, err := bindingOf(c)
+		ok(t, err)
 		below.hold = true
-		_, err = c.Write(answerText(4, nil))
+		_, err = c.Write(answerText(4, h.device.address(q.life.Load()).secret.prove(provesCalled, binding), nil))
 		ok(t, err)
 		ping := make([]byte, headerSize)
 		(&header{op: framePing}).put(ping)

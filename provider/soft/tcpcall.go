@@ -12,11 +12,12 @@ import (
 
 // tcpCall is a connection on which hello was said. It implements caller.
 type tcpCall struct {
-	device *Device
-	conn   net.Conn // of TCP, of a Unix socket, or of TLS over one of them
-	asked  bool     // the other side has called, and waits for an answer
-	depth  uint32   // of its send queue
-	party  identity // its device
+	device  *Device
+	conn    net.Conn // of TCP, of a Unix socket, or of TLS over one of them
+	asked   bool     // the other side has called, and waits for an answer
+	depth   uint32   // of its send queue
+	party   identity // its device
+	binding []byte   // of the connection, if the other side has called
 }
 
 // brief is how long a few bytes may take to a socket that has all its room.
@@ -38,7 +39,7 @@ func (c *tcpCall) connect(q *QueuePair, l *life) error {
 	}
 	if c.asked {
 		_ = c.conn.SetWriteDeadline(time.Now().Add(brief))
-		if _, err := c.conn.Write(answerText(uint32(q.config.SendDepth), nil)); err != nil {
+		if _, err := c.conn.Write(answerText(uint32(q.config.SendDepth), l.heard.prove(provesCalled, c.binding), nil)); err != nil {
 			return err
 		}
 	}
@@ -59,7 +60,7 @@ func (c *tcpCall) connect(q *QueuePair, l *life) error {
 func (c *tcpCall) refuse(why error) {
 	if c.asked {
 		_ = c.conn.SetWriteDeadline(time.Now().Add(brief))
-		_, _ = c.conn.Write(answerText(0, why))
+		_, _ = c.conn.Write(answerText(0, proof{}, why))
 	}
 	_ = c.conn.Close()
 }
