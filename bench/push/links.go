@@ -112,12 +112,13 @@ func othersDone(address string) func(push.Event) bool {
 	done := map[string]bool{}
 	return func(e push.Event) bool {
 		switch {
-		case e.Kind == push.EventScan:
-			clear(done) // a push begins
+		case e.Kind == push.EventReport:
+			clear(done) // the next push begins with nothing, whatever it says first
 		case e.Kind == push.EventHostDone && e.Host != address:
 			done[e.Host] = true
+			return len(done) == receivers-1
 		}
-		return len(done) == receivers-1
+		return false
 	}
 }
 
