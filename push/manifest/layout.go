@@ -4,8 +4,10 @@ import "fmt"
 
 // Measures of pages.
 const (
+	minPageBlocks = 4
 	maxPageBlocks = 16
-	maxPageBytes  = 16 << 20 // of payload: the pusher reads so much before it sends
+	pagePayload   = 256 << 10 // bytes that are worth a signature: to check one takes as long as to hash these
+	maxPageBytes  = 16 << 20  // of payload: the pusher reads so much before it sends
 	pagePrefix    = 24       // see page.go
 	hashBytes     = len(Hash{})
 	sealBytes     = 64 // of an ed25519 signature
@@ -26,7 +28,13 @@ func NewLayout(stream Stream, size uint64, block int) Layout {
 	if block <= 0 || size > MaxSize {
 		panic(fmt.Sprintf("manifest: a stream of %d bytes in blocks of %d", size, block))
 	}
-	return Layout{stream, size, block, min(max(maxPageBytes/block, 1), maxPageBlocks)}
+	return Layout{stream, size, block, pageBlocks(block)}
+}
+
+// pageBlocks is how many blocks have a page in common, which goes with each of them: few, because of large pages a slow link feels the hashes of others; of
+// small blocks more, because every page has a signature.
+func pageBlocks(block int) int {
+	return min(min(max(pagePayload/block, minPageBlocks), maxPageBlocks), max(maxPageBytes/block, 1))
 }
 
 // Blocks is how many blocks there are: at least one.

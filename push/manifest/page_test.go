@@ -61,8 +61,20 @@ func TestLayout(t *testing.T) {
 
 func TestNothingIsOneBlock(t *testing.T) {
 	l := NewLayout(ManifestStream, 0, 1<<16)
-	if l.Blocks() != 1 || l.Pages() != 1 || l.Len(0) != 0 || l.WireSize() != uint64(l.Header()) || l.Header() != 24+16*32+64 {
+	if l.Blocks() != 1 || l.Pages() != 1 || l.Len(0) != 0 || l.WireSize() != uint64(l.Header()) || l.Header() != 24+4*32+64 {
 		t.Errorf("%+v: %d blocks, %d pages", l, l.Blocks(), l.Pages())
+	}
+}
+
+// TestHeadersAreSmall: blocks on slow links, which are small, carry little beside their payload, and small blocks do not need a signature each.
+func TestHeadersAreSmall(t *testing.T) {
+	for block, want := range map[int]int{1 << 10: 16, 16 << 10: 16, 60 << 10: 4, 1 << 20: 4, 4 << 20: 4, 8 << 20: 2, 32 << 20: 1} {
+		if l := NewLayout(ContentStream, 1<<40, block); l.PageBlocks != want {
+			t.Errorf("blocks of %d: %d have a page in common, want %d", block, l.PageBlocks, want)
+		}
+	}
+	if l := NewLayout(ContentStream, 1<<30, 60<<10); 250*l.Header() > l.Block {
+		t.Errorf("a header of %d bytes for blocks of %d", l.Header(), l.Block)
 	}
 }
 
