@@ -109,8 +109,15 @@ func TestNames(t *testing.T) {
 			t.Errorf("%s has the content %q", path, all)
 		}
 	}
-	if !scan(t, dir+"/link").Single() {
-		t.Error("a link to a file is not a single file")
+	for _, path := range []string{dir + "/link", dir + "/d/in/f", "f"} {
+		if !scan(t, path).Single() {
+			t.Errorf("%s is not a single file", path)
+		}
+	}
+	for _, path := range []string{dir + "/d/in/", dir + "/d/in/.", ".", "../in", "../../d/in//"} {
+		if scan(t, path).Single() {
+			t.Errorf("%s is a single file, though a directory was named", path)
+		}
 	}
 }
 

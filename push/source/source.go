@@ -60,8 +60,11 @@ func (s *Source) Manifest() io.ReaderAt { return s.spool }
 // Skipped says what will not be sent.
 func (s *Source) Skipped() Skipped { return s.skipped }
 
-// Single reports whether the source is one file and nothing else.
-func (s *Source) Single() bool { return s.summary.Entries == 1 && s.summary.Files == 1 }
+// Single reports whether the source is one file that was named as such, and nothing else: it may get another name at the receiver. The only
+// file in a directory keeps its own.
+func (s *Source) Single() bool {
+	return len(s.roots) == 1 && s.roots[0].name != "" && s.summary.Entries == 1 && s.summary.Files == 1
+}
 
 // Close closes all files. The spool files are gone with it.
 func (s *Source) Close() error {
