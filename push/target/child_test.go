@@ -4,16 +4,20 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // childVariable makes the test binary a receiver that dies: "DIR STEP FORCE", at the so many-th step; 0: when its parent
@@ -180,6 +184,56 @@ func TestNotRoot(t *testing.T) {
 		t.Fatalf("%v: %s", err, out)
 	}
 	checkTree(t, filepath.Join(dir, "dest"), childTree()...)
+}
+
+// somebody is a user who is not root.
+const somebody = 12345
+
+// asSomebody has a test run by another user than root, who may do everything: if this is root, in a process of its own. It reports whether
+// it is to be run here.
+func asSomebody(t *testing.T) bool {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		return true
+	}
+	dir := somebodysDir(t)
+	child := exec.Command(readable(t, dir), "-test.v", "-test.run=^"+t.Name()+"$")
+	child.Dir = dir
+	child.Env = append(os.Environ(), "TMPDIR="+dir)
+	child.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: somebody, Gid: somebody}}
+	if out, err := child.CombinedOutput(); err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Errorf("as another user: %v:\n%s", err, out)
+	}
+	return false
+}
+
+// somebodysDir is a directory of that user's, if this is root.
+func somebodysDir(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if os.Geteuid() != 0 {
+		return dir
+	}
+	if err := errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chown(dir, somebody, somebody)); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// asUser does something with the rights of that user, if this is root. The thread that is the user ends with the goroutine.
+func asUser(do func() error) error {
+	done := make(chan error)
+	go func() {
+		if os.Geteuid() == 0 {
+			runtime.LockOSThread()
+			if _, _, err := unix.RawSyscall(unix.SYS_SETRESUID, ^uintptr(0), somebody, ^uintptr(0)); err != 0 {
+				done <- err
+				return
+			}
+		}
+		done <- do()
+	}()
+	return <-done
 }
 
 // dataFiles are those of partials.

@@ -84,10 +84,13 @@ func (d *Delivery) hold(block int) error {
 func (d *Delivery) put(p manifest.Piece, data []byte) error {
 	if d.placed.has(p.Number) {
 		same, err := d.samePlaced(p, data)
-		if err != nil || same {
-			return err
+		switch {
+		case err == nil && !same:
+			err = d.diverge(p.Number, p.Entry)
+		case isUnreadable(err) && whole(p): // nothing of it is held, as all of it is in this block
+			err = d.replaceUnread(p.Number)
 		}
-		if err := d.diverge(p.Number, p.Entry); err != nil {
+		if err != nil || same {
 			return err
 		}
 	}
@@ -186,7 +189,7 @@ func (d *Delivery) usePlaced(number uint64, e *manifest.Entry) (*openFile, error
 // openPlaced opens the file in place of an entry, if it is the one that was looked at: another could be put there for the time of reading.
 // Whether somebody has written to it is for later, when all that will be read has been.
 func (d *Delivery) openPlaced(number uint64, e *manifest.Entry) (*os.File, error) {
-	f, err := openEntry(d.place.dir, d.place.of(e.Path))
+	f, err := d.openThere(d.place.dir, d.place.of(e.Path))
 	if missing(err) {
 		return nil, fmt.Errorf("%w (it has gone)", ErrChanged)
 	}
@@ -214,6 +217,17 @@ func (d *Delivery) stamps(number uint64, f *os.File) (was, is stamp, err error) 
 	return was, stampOf(&there), err
 }
 
+// stillSame checks that nobody else has changed the file in place of an entry since it was looked at.
+func (d *Delivery) stillSame(number uint64, f *os.File) error {
+	d.unlocking.Lock()
+	defer d.unlocking.Unlock()
+	was, is, err := d.stamps(number, f)
+	if err == nil {
+		err = d.unchanged(was, is)
+	}
+	return err
+}
+
 // samePlaced reports whether the file in place has the same data there.
 func (d *Delivery) samePlaced(p manifest.Piece, data []byte) (bool, error) {
 	f, err := d.usePlaced(p.Number, p.Entry)
@@ -222,10 +236,21 @@ func (d *Delivery) samePlaced(p manifest.Piece, data []byte) (bool, error) {
 	}
 	defer d.files.done(f)
 	there := make([]byte, len(data))
-	if _, err := f.ReadAt(there, int64(p.At)); err != nil {
-		return false, fmt.Errorf("%w (%w)", ErrChanged, err)
+	if _, err := f.ReadAt(there, int64(p.At)); errors.Is(err, io.EOF) {
+		return false, fmt.Errorf("%w (it is shorter)", ErrChanged)
+	} else if err != nil {
+		return false, err
 	}
 	return bytes.Equal(there, data), nil
+}
+
+// replaceUnread has a file in place that cannot be read replaced by what comes.
+func (d *Delivery) replaceUnread(number uint64) error {
+	if !d.order.Force {
+		return ErrExists
+	}
+	d.placed.remove(number)
+	return nil
 }
 
 // diverge gives an entry a file of its own in the partial, with the content of the one in place, some blocks of which may be held.
@@ -266,11 +291,7 @@ func (d *Delivery) copyPlaced(number uint64, e *manifest.Entry, name string) err
 	if err != nil {
 		return err
 	}
-	was, is, err := d.stamps(number, from)
-	if err == nil && is != was {
-		err = ErrChanged
-	}
-	return errors.Join(err, to.Close())
+	return errors.Join(d.stillSame(number, from), to.Close())
 }
 
 // copyData makes a copy in the partial.

@@ -29,16 +29,18 @@ type Delivery struct {
 	index  *manifest.Index // nil until the manifest is done
 	placed bitset          // entries whose content so far is that of the file in place
 	seen   records[stamp]  // what those files were when they were first looked at, by the number of the entry
-	links  links           // those of them that have several names
+	links  links           // those of them whose ctime changes when we rename others, or read them
 	before bitset          // blocks that the partial's map had
 	hashed bitset          // blocks that were examined
 	unread bitset          // blocks that should have been, and could not be read
+	lost   bitset          // entries whose file in place was the cause: no longer placed
 	need   uint64          // bytes of files that are not in place
 
 	marking sync.Mutex // of held and the map
 	held    bitset     // blocks that are on disk and verified
 
 	diverging sync.Mutex
+	unlocking sync.Mutex
 }
 
 var errEnded = errors.New("the delivery has ended")

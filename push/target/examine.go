@@ -1,9 +1,11 @@
 package target
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"runtime"
 	"sync"
@@ -28,15 +30,27 @@ func (d *Delivery) Read(block int, into []byte) error {
 	return d.read(block, into)
 }
 
-// read reads what is on disk of a block.
+// read reads what is on disk of a block. All files that have a part of it are tried: which of those in place cannot be read is noted.
 func (d *Delivery) read(block int, into []byte) error {
 	if err := checkBlock(d.layouts.content, block, into); err != nil {
 		return err
 	}
 	offset := d.layouts.content.Offset(block)
-	return d.index.Pieces(offset, uint64(len(into)), func(p manifest.Piece) error {
-		return explain(d.get(p, into[p.Start-offset:][:p.Length]), "read", d.place.shown(p.Entry.Path))
+	var failed error
+	err := d.index.Pieces(offset, uint64(len(into)), func(p manifest.Piece) error {
+		err := d.get(p, into[p.Start-offset:][:p.Length])
+		if d.placed.has(p.Number) && isUnreadable(err) {
+			d.lost.add(p.Number)
+		}
+		failed = cmp.Or(failed, explain(err, "read", d.place.shown(p.Entry.Path)))
+		return nil
 	})
+	return cmp.Or(err, failed)
+}
+
+// isUnreadable reports whether an error says that a file cannot be read, and not that somebody has changed it.
+func isUnreadable(err error) bool {
+	return err != nil && !errors.Is(err, ErrChanged) && !errors.Is(err, io.EOF)
 }
 
 func (d *Delivery) get(p manifest.Piece, into []byte) error {
@@ -83,7 +97,24 @@ func (d *Delivery) Examine(ctx context.Context, progress func(done, total uint64
 	if err := e.run(ctx); err != nil {
 		return 0, err
 	}
-	return d.hashed.count(), nil
+	err = d.forgetLost()
+	return d.hashed.count(), err
+}
+
+// forgetLost takes the files in place that cannot be read for others, before a block of them matches: what is held must be read again.
+func (d *Delivery) forgetLost() error {
+	if d.order.Verify || d.lost.count() == 0 {
+		return nil
+	}
+	return d.index.Entries(func(number, at uint64, e *manifest.Entry) error {
+		if d.lost.has(number) {
+			d.placed.remove(number)
+			for block := range d.blocksOf(at, e.Content()) {
+				d.hashed.remove(block)
+			}
+		}
+		return nil
+	})
 }
 
 // candidates are the blocks that may be here.
@@ -237,7 +268,7 @@ func (d *Delivery) Conflicts() error {
 	}
 	var different names
 	err := d.index.Entries(func(number, at uint64, e *manifest.Entry) error {
-		if !d.placed.has(number) || !d.differs(at, e.Content()) {
+		if !d.lost.has(number) && (!d.placed.has(number) || !d.differs(at, e.Content())) {
 			return nil
 		}
 		different.add(d.place.shown(e.Path))

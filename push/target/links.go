@@ -33,13 +33,13 @@ func (r *records[T]) get(number uint64) (record T, err error) {
 	return record, err
 }
 
-// linked is a file in place that has several names, and how its ctime went on by our own doing.
+// linked is a file in place whose ctime changes by our own doing, and how it went on: one that has several names, or is closed to us.
 type linked struct {
 	Inode    inode
 	From, To int64 // before the first change and after the last; 0: there was none
 }
 
-// links are the files in place that have several names: a table, by the hash of the inode.
+// links are those files: a table, by the hash of the inode.
 type links struct {
 	records[linked]
 	seed  maphash.Seed
@@ -73,8 +73,8 @@ func (l *links) add(of inode) error {
 	return l.put(slot, linked{Inode: of})
 }
 
-// note says that it was us who changed the ctime of a file, whose names we change and not its content: if that has another time, somebody else
-// was there too, and nothing is noted.
+// note says that it was us who changed the ctime of a file, whose names or mode we change and not its content: if that has another time, somebody
+// else was there too, and nothing is noted.
 func (l *links) note(before, after *unix.Stat_t) error {
 	was, is := stampOf(before), stampOf(after)
 	slot, there, err := l.find(was.Inode)
@@ -90,7 +90,7 @@ func (l *links) note(before, after *unix.Stat_t) error {
 
 // explains reports whether we alone have made of a file what it is.
 func (l *links) explains(was, is stamp) (bool, error) {
-	if !l.some || was.Inode != is.Inode {
+	if !l.some || was.Inode != is.Inode || was.Mtime != is.Mtime {
 		return false, nil
 	}
 	_, there, err := l.find(is.Inode)

@@ -159,7 +159,7 @@ func (c *commit) sameContent(p *placing) (was stamp, same bool) {
 		return stamp{}, false
 	}
 	defer drop(ours)
-	there, err := openEntry(p.dir, p.name)
+	there, err := c.openThere(p.dir, p.name)
 	if err != nil {
 		return stamp{}, false
 	}
@@ -171,7 +171,7 @@ func (c *commit) sameContent(p *placing) (was stamp, same bool) {
 // openOurs opens what the partial has, to read. A hard link is in place already, under its first name, and keeps the mode that it has.
 func (c *commit) openOurs(p *placing) (*os.File, error) {
 	if p.Kind == manifest.Hardlink {
-		return openEntry(c.partial.data, p.data)
+		return c.openThere(c.partial.data, p.data)
 	}
 	return c.partial.openData(p.data, unix.O_RDONLY)
 }

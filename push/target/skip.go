@@ -10,7 +10,7 @@ import (
 
 // skip leaves a file that is identical where it is, and gives it the metadata of the entry.
 func (c *commit) skip(p *placing, was stamp) error {
-	f, err := openEntry(p.dir, p.name)
+	f, err := c.openThere(p.dir, p.name)
 	if missing(err) {
 		return fmt.Errorf("%w (it has gone)", ErrChanged)
 	}
@@ -22,7 +22,7 @@ func (c *commit) skip(p *placing, was stamp) error {
 	if err != nil {
 		return err
 	}
-	if err := c.unchanged(was, &there); err != nil {
+	if err := c.unchanged(was, stampOf(&there)); err != nil {
 		return err
 	}
 	c.result.Skipped++
@@ -34,12 +34,11 @@ func (c *commit) skip(p *placing, was stamp) error {
 }
 
 // unchanged checks that nobody else has changed a file in place, or put another one there, since it was looked at.
-func (c *commit) unchanged(was stamp, there *unix.Stat_t) error {
-	is := stampOf(there)
+func (d *Delivery) unchanged(was, is stamp) error {
 	if is == was {
 		return nil
 	}
-	ours, err := c.links.explains(was, is)
+	ours, err := d.links.explains(was, is)
 	if err == nil && !ours {
 		err = ErrChanged
 	}

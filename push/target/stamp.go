@@ -10,13 +10,15 @@ import (
 type inode struct{ Dev, Ino uint64 }
 
 // stamp is a file at a moment. Whatever changes it, or its names, changes its ctime, which nobody can set. It is compared and not ordered: the
-// clock may be set back. Who writes through a mapping of the file may be seen late.
+// clock may be set back. Who writes through a mapping of the file may be seen late. The mtime tells who has written to it from what we
+// ourselves have done to its names and its mode, in the same tick of the clock perhaps.
 type stamp struct {
 	Inode inode
 	Ctime int64 // nanoseconds
+	Mtime int64
 }
 
-func stampOf(s *unix.Stat_t) stamp { return stamp{inode{s.Dev, s.Ino}, s.Ctim.Nano()} }
+func stampOf(s *unix.Stat_t) stamp { return stamp{inode{s.Dev, s.Ino}, s.Ctim.Nano(), s.Mtim.Nano()} }
 
 // How coarse the clocks of files are: a tick of the kernel, with room to spare, and that of filesystems which know no parts of a second.
 const (

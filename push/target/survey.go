@@ -72,7 +72,7 @@ func (d *Delivery) ManifestDone(ctx context.Context, progress func(looked uint64
 	}
 	d.placed, d.need = newBitset(summary.Entries), 0
 	blocks := uint64(d.layouts.content.Blocks())
-	d.hashed, d.unread = newBitset(blocks), newBitset(blocks)
+	d.hashed, d.unread, d.lost = newBitset(blocks), newBitset(blocks), newBitset(summary.Entries)
 	if err := (&survey{Delivery: d, ctx: ctx, progress: progress, index: index}).run(); err != nil {
 		return err
 	}
@@ -176,6 +176,8 @@ func (s *survey) compare(number uint64, e *manifest.Entry, there *unix.Stat_t) e
 		return fmt.Errorf("%q: %w", path, ErrIsDirectory)
 	}
 	switch e.Kind {
+	case manifest.Directory:
+		return s.enter(e)
 	case manifest.File:
 		return s.file(number, e, there)
 	case manifest.Symlink, manifest.Hardlink:
@@ -186,10 +188,22 @@ func (s *survey) compare(number uint64, e *manifest.Entry, there *unix.Stat_t) e
 	return nil
 }
 
+// enter sees to it that what is in a directory can be looked at: one of our own may be closed to us. Commit gives it its mode.
+func (s *survey) enter(e *manifest.Entry) error {
+	dir, name, err := s.folders.of(s.place.of(e.Path))
+	if err != nil || s.order.Verify || unix.Faccessat(int(dir.Fd()), name, unix.X_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW) == nil {
+		return err
+	}
+	return explain(admit(dir, name), "enter", s.place.shown(e.Path))
+}
+
 // file judges what is in place of a file.
 func (s *survey) file(number uint64, e *manifest.Entry, there *unix.Stat_t) error {
-	same := isKind(there, unix.S_IFREG) && uint64(there.Size) == e.Size
+	same := isKind(there, unix.S_IFREG) && uint64(there.Size) == e.Size && s.readable(e, there)
 	if same {
+		if err := s.watch(there); err != nil {
+			return err
+		}
 		s.settle(there)
 		same = s.holesAreEmpty(e, there)
 	}
@@ -204,6 +218,24 @@ func (s *survey) file(number uint64, e *manifest.Entry, there *unix.Stat_t) erro
 	return s.remember(number, there)
 }
 
+// readable reports whether what is in place can be read. Of a file of somebody else nobody will ever know whether it is the same: it is taken
+// for another one, which Force replaces.
+func (s *survey) readable(e *manifest.Entry, there *unix.Stat_t) bool {
+	if isClosed(there) {
+		return !s.order.Verify
+	}
+	dir, name, err := s.folders.of(s.place.of(e.Path))
+	return err == nil && unix.Faccessat(int(dir.Fd()), name, unix.R_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW) == nil
+}
+
+// watch has our own changes of a file known, before there are any.
+func (s *survey) watch(there *unix.Stat_t) error {
+	if there.Nlink > 1 || isClosed(there) {
+		return s.links.add(stampOf(there).Inode)
+	}
+	return nil
+}
+
 // settle waits until a file is older than a tick of its clock. It is read after that: whatever is written later is seen by its ctime.
 func (s *survey) settle(there *unix.Stat_t) {
 	if wait := unsettled(there, time.Now()); wait > 0 {
@@ -216,11 +248,6 @@ func (s *survey) settle(there *unix.Stat_t) {
 
 // remember takes the file in place for that of the entry, and keeps what it is before anything of it is read.
 func (s *survey) remember(number uint64, there *unix.Stat_t) error {
-	if there.Nlink > 1 {
-		if err := s.links.add(stampOf(there).Inode); err != nil {
-			return err
-		}
-	}
 	if err := s.seen.put(number, stampOf(there)); err != nil {
 		return err
 	}
@@ -249,12 +276,12 @@ func (s *survey) sameAsFirst(e *manifest.Entry, there *unix.Stat_t) bool {
 	if e.Kind != manifest.Hardlink || !isKind(there, unix.S_IFREG) || s.order.Force || s.order.Verify {
 		return false
 	}
-	first, err := openEntry(s.place.dir, e.Link)
+	first, err := s.openThere(s.place.dir, e.Link)
 	if err != nil {
 		return false
 	}
 	defer drop(first)
-	second, err := openEntry(s.place.dir, s.place.of(e.Path))
+	second, err := s.openThere(s.place.dir, s.place.of(e.Path))
 	if err != nil {
 		return false
 	}
@@ -290,12 +317,12 @@ func (s *survey) holesAreEmpty(e *manifest.Entry, there *unix.Stat_t) bool {
 	if e.Extents == nil {
 		return true
 	}
-	f, err := openEntry(s.place.dir, s.place.of(e.Path))
+	f, err := s.openThere(s.place.dir, s.place.of(e.Path))
 	if err != nil {
 		return false
 	}
 	defer drop(f)
-	if is, err := statFile(f); err != nil || stampOf(&is) != stampOf(there) {
+	if is, err := statFile(f); err != nil || s.unchanged(stampOf(there), stampOf(&is)) != nil {
 		return false
 	}
 	at := uint64(0)
