@@ -56,6 +56,9 @@ func (c *commit) run() error {
 	if err := c.files.close(); err != nil {
 		return fmt.Errorf("close files: %w", err)
 	}
+	if err := c.conflicts(); err != nil {
+		return err
+	}
 	if err := c.sync(); err != nil {
 		return err
 	}

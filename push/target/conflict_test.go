@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -289,6 +290,42 @@ func TestFileAppearsMeanwhile(t *testing.T) {
 		if data, err := os.ReadFile(dir + "/f"); err != nil || string(data) != string(noise(c.seed, testBlock)) {
 			t.Error("it was replaced", err)
 		}
+	}
+}
+
+// What an earlier push was allowed to replace, and has begun to write, this one is not: it says so before anything has its name.
+func TestConflictBehindAPartial(t *testing.T) {
+	data, other := noise(1, 3*testBlock), noise(2, 3*testBlock)
+	items := []item{file("a", noise(3, testBlock)), folder("d", 0o755), file("d/f", data), file("d/g", nil)}
+	for _, c := range []struct {
+		there []byte
+		want  error
+	}{{other, ErrExists}, {data, nil}} {
+		r, dir := openTest(t)
+		write(t, dir+"/d/f", other)
+		p := pack(t, items...)
+		o := p.order(".")
+		o.Force = true
+		interrupted(t, p, r, o, 1, 2)
+		write(t, dir+"/d/f", c.there)
+		write(t, dir+"/d/g", nil)
+		before := listing(t, dir)
+		_, err := p.deliver(r, p.order("."))
+		if !errors.Is(err, c.want) {
+			t.Error(err)
+		}
+		if c.want == nil {
+			checkTree(t, dir, items...)
+			continue
+		}
+		if !strings.Contains(err.Error(), `"d/f"`) || strings.Contains(err.Error(), `"d/g"`) {
+			t.Errorf("the error does not say what is in the way: %v", err)
+		}
+		if after := listing(t, dir); !slices.Equal(after, before) {
+			t.Errorf("something has got its name: %q", after)
+		}
+		mustDeliverForced(t, p, r)
+		checkTree(t, dir, items...)
 	}
 }
 

@@ -173,7 +173,7 @@ func (c *commit) openOurs(p *placing) (*os.File, error) {
 	if p.Kind == manifest.Hardlink {
 		return c.openThere(c.partial.data, p.data)
 	}
-	return c.partial.openData(p.data, unix.O_RDONLY)
+	return c.openWhole(p)
 }
 
 // sameSize reports whether both are files, of one size.

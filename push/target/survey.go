@@ -213,7 +213,7 @@ func (s *survey) file(number uint64, e *manifest.Entry, there *unix.Stat_t) erro
 		return nil
 	}
 	if s.started(number) {
-		return nil // the partial has its content, and Commit compares
+		return nil // the partial has its content, and Commit compares before it gives anything its name
 	}
 	return s.remember(number, there)
 }
