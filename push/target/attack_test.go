@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/weft-fabric/weft/push/manifest"
 )
 
 // waitTick lets the coarse clock of files go on.
@@ -263,6 +265,59 @@ func TestDirectoryBecomesLink(t *testing.T) {
 	if s, err := os.Stat(outside); err != nil || s.Mode().Perm() == 0o700 && s.ModTime().Equal(moment) {
 		t.Error("the directory outside was changed", err)
 	}
+}
+
+// A hard link gives a second name to files of the push, and to nothing else: not to what another push is writing, and not to what lies in DEST.
+func TestHardLinkOfSomethingElse(t *testing.T) {
+	r, dir := openTest(t)
+	victim := pack(t, file("victim", noise(1, 2*testBlock)))
+	interrupted(t, victim, r, victim.order("."), 0)
+	begun, err := filepath.Rel(dir, dataFiles(t, dir)[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, dir+"/secret", []byte("secret"))
+	for _, c := range []struct {
+		items []item
+		want  error
+	}{
+		{[]item{hardlink("x", begun)}, ErrOutside}, {[]item{file("f", nil), hardlink("x", begun)}, ErrOutside},
+		{[]item{hardlink("x", "secret")}, manifest.ErrEntry}, {[]item{file("f", nil), hardlink("x", "secret")}, manifest.ErrEntry},
+		{[]item{file("f", nil), hardlink("g", "f"), hardlink("x", "secret")}, manifest.ErrEntry},
+		{[]item{symlink("secret", "f"), hardlink("x", "secret")}, manifest.ErrEntry},
+		{[]item{folder("d", 0o755), hardlink("x", "d")}, manifest.ErrEntry},
+		{[]item{file("f", nil), hardlink("g", "f"), hardlink("x", "g")}, manifest.ErrEntry},
+		{[]item{hardlink("x", "f"), file("f", nil)}, manifest.ErrEntry},
+	} {
+		p := pack(t, c.items...)
+		for _, force := range []bool{false, true} {
+			o := p.order(".")
+			o.Force = force
+			if _, err := p.deliver(r, o); !errors.Is(err, c.want) {
+				t.Errorf("%s, another name of %s: %v", c.items[len(c.items)-1].Path, c.items[len(c.items)-1].Link, err)
+			}
+		}
+		if _, err := os.Lstat(dir + "/x"); err == nil {
+			t.Fatal("it has the name")
+		}
+	}
+	mustDeliver(t, victim, r, victim.order("."))
+	checkTree(t, dir, file("victim", noise(1, 2*testBlock)))
+}
+
+// Files are known by their paths, however many there are, and from wherever on there are hard links.
+func TestManyHardLinks(t *testing.T) {
+	r, dir := openTest(t)
+	var items []item
+	for i := range 600 { // several chunks of a manifest
+		items = append(items, file(fmt.Sprint("f", i), []byte{byte(i)}))
+	}
+	for i := range 600 {
+		items = append(items, file(fmt.Sprint("g", i), nil), hardlink(fmt.Sprint("h", i), fmt.Sprint("f", i)), hardlink(fmt.Sprint("i", i), fmt.Sprint("g", i)))
+	}
+	p := pack(t, items...)
+	mustDeliver(t, p, r, p.order("."))
+	checkTree(t, dir, items...)
 }
 
 // A manifest that names a path twice, to have a link followed.

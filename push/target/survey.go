@@ -88,12 +88,13 @@ type survey struct {
 	looked   uint64
 	index    *manifest.Index
 	folders  folders
-	exists   names // files that are different for certain
+	firsts   *firsts // nil until a hard link comes
+	exists   names   // files that are different for certain
 }
 
 func (s *survey) run() error {
 	s.folders.dest = s.place.dir
-	defer s.folders.close()
+	defer s.end()
 	if err := s.index.Entries(s.entry); err != nil {
 		return err
 	}
@@ -122,8 +123,8 @@ func (s *survey) entry(number, _ uint64, e *manifest.Entry) error {
 	if err := s.step(); err != nil {
 		return err
 	}
-	if first, _, _ := strings.Cut(e.Path, "/"); first == weftFolder && s.place.path == s.root.dir {
-		return fmt.Errorf("%q is in the agent's own folder: %w", e.Path, ErrOutside)
+	if err := s.check(number, e); err != nil {
+		return err
 	}
 	there, err := s.look(e)
 	if missing(err) {
