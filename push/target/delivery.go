@@ -108,11 +108,14 @@ func (d *Delivery) takeOver() (err error) {
 		octets[i] = d.before.octet(uint64(i) * 8)
 	}
 	if d.partial.info.Block != d.order.Block || !d.partial.old {
-		if err := d.partial.folder.WriteFile(mapFile, octets, 0o600); err != nil {
-			return explain(err, "write", d.partial.shown(mapFile))
+		if err := d.partial.writeMap(d.order.Block, octets); err != nil {
+			return err
 		}
 	}
-	return d.partial.writeInfo(info{d.order.ID, d.order.Owner, d.order.Dest, d.order.Block, time.Now()})
+	if err := d.partial.writeInfo(info{d.order.ID, d.order.Owner, d.order.Dest, d.order.Block, time.Now()}); err != nil {
+		return err
+	}
+	return d.partial.takeMap(d.order.Block)
 }
 
 // scratch opens a file without a name.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 
@@ -55,6 +56,43 @@ func TestDiskFull(t *testing.T) {
 		mustDeliver(t, p, r, p.order("."))
 		checkTree(t, dir, items...)
 		os.RemoveAll(filepath.Join(dir, items[0].Path))
+	}
+}
+
+// Who finds the disk full when it takes over from another push leaves what that had.
+func TestDiskFullWhileTakingOver(t *testing.T) {
+	for name, change := range map[string]func(*Order){
+		"info": func(o *Order) { o.Owner = strings.Repeat("olive@desk ", 1000) },
+		"map":  func(o *Order) { o.Block = 8 }, // it has more than a page
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			mountAt(t, dir, "size=2m", 0)
+			r := openAt(t, dir)
+			items := []item{file("f", noise(1, 6*testBlock))}
+			p := pack(t, items...)
+			o := p.order(".")
+			interrupted(t, p, r, o, 0, 1, 2, 3)
+			filler, err := os.Create(filepath.Join(dir, "filler"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for err == nil {
+				_, err = filler.Write(make([]byte, 4096))
+			}
+			filler.Close()
+			full := o
+			change(&full)
+			if d, err := r.Begin(full); !errors.Is(err, ErrSpace) {
+				t.Errorf("on a full disk: %v", err)
+				d.Keep()
+			}
+			os.Remove(filler.Name())
+			if done := mustDeliver(t, p, r, o); done.sent != 2 {
+				t.Errorf("%d blocks were sent, 2 lacked", done.sent)
+			}
+			checkTree(t, dir, items...)
+		})
 	}
 }
 

@@ -21,7 +21,8 @@ const (
 	manifestFile = "manifest"
 	mapFile      = "map"
 	dataFolder   = "data"
-	groupSize    = 1024 // files of a folder in data
+	newSuffix    = ".new" // of what will be another when it is whole
+	groupSize    = 1024   // files of a folder in data
 )
 
 // partial is the folder of a push that is not finished. Only this process can enter it, so names in it are plain.
@@ -92,7 +93,7 @@ func (p *partial) openFiles() (err error) {
 	if p.manifest, err = p.file(manifestFile); err != nil {
 		return err
 	}
-	if p.marks, err = p.file(mapFile); err != nil {
+	if err = p.takeMap(p.info.Block); err != nil {
 		return err
 	}
 	if err := p.folder.Mkdir(dataFolder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -122,7 +123,33 @@ func (p *partial) writeInfo(i info) error {
 	if err != nil {
 		return err
 	}
-	return explain(p.folder.WriteFile(infoFile, append(text, '\n'), 0o600), "write", p.shown(infoFile))
+	if err := p.folder.WriteFile(infoFile+newSuffix, append(text, '\n'), 0o600); err != nil {
+		return explain(err, "write", p.shown(infoFile))
+	}
+	return explain(p.folder.Rename(infoFile+newSuffix, infoFile), "write", p.shown(infoFile))
+}
+
+// newMap is the name of a map that is not the map yet.
+//
+// Invariant: if there is one for blocks of the size that info has, it is whole, and the map. It is written before info is, and takes its
+// place after that: whoever is killed in between, or finds the disk full, has lost nothing.
+func newMap(block int) string { return mapFile + newSuffix + strconv.Itoa(block) }
+
+func (p *partial) writeMap(block int, octets []byte) error {
+	return explain(p.folder.WriteFile(newMap(block), octets, 0o600), "write", p.shown(mapFile))
+}
+
+// takeMap opens the map for blocks of the size that info has.
+func (p *partial) takeMap(block int) (err error) {
+	if p.marks != nil {
+		drop(p.marks) // it was only read
+		p.marks = nil
+	}
+	if err := p.folder.Rename(newMap(block), mapFile); err != nil && !missing(err) {
+		return explain(err, "write", p.shown(mapFile))
+	}
+	p.marks, err = p.file(mapFile)
+	return err
 }
 
 // close leaves the folder as it is, for the next push.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"testing"
 
@@ -86,6 +87,71 @@ func TestDamagedMap(t *testing.T) {
 		write(t, matches[0], nonsense)
 		mustDeliver(t, p, r, p.order("."))
 		checkTree(t, dir, items...)
+	}
+}
+
+// Whoever is killed while it takes over from another push leaves what that had, or what it has made of it.
+func TestKilledWhileTakingOver(t *testing.T) {
+	const other = testBlock / 2
+	// folders of two pushes of the same, of which the second has only begun
+	folderOf := func(t *testing.T, r *Root, dir string, second int) string {
+		p := pack(t, tree()...)
+		o := p.order(".")
+		interrupted(t, p, r, o, 0, 1, 2, 3)
+		if o.Block = second; second > 0 {
+			d, err := r.Begin(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			d.Keep()
+		}
+		all, err := filepath.Glob(filepath.Join(dir, weftFolder, partialFolder, "*"))
+		if err != nil || len(all) != 1 {
+			t.Fatal(all, err)
+		}
+		return all[0]
+	}
+	read := func(t *testing.T, path string) []byte {
+		data, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	for name, leave := range map[string]func(t *testing.T, first, second string){
+		"half of the info": func(t *testing.T, first, second string) {
+			write(t, first+"/"+infoFile+newSuffix, read(t, second+"/"+infoFile)[:20])
+		},
+		"half of the map": func(t *testing.T, first, second string) {
+			write(t, first+"/"+newMap(other), read(t, second+"/"+mapFile)[:1])
+		},
+		"all of the map": func(t *testing.T, first, second string) {
+			write(t, first+"/"+newMap(other), read(t, second+"/"+mapFile))
+		},
+		"the map and half of the info": func(t *testing.T, first, second string) {
+			write(t, first+"/"+newMap(other), read(t, second+"/"+mapFile))
+			write(t, first+"/"+infoFile+newSuffix, read(t, second+"/"+infoFile)[:20])
+		},
+		"the map and the info": func(t *testing.T, first, second string) {
+			write(t, first+"/"+newMap(other), read(t, second+"/"+mapFile))
+			write(t, first+"/"+infoFile, read(t, second+"/"+infoFile))
+		},
+	} {
+		for _, next := range []int{testBlock, other, 2 * testBlock} {
+			t.Run(name+" "+strconv.Itoa(next), func(t *testing.T) {
+				r, dir := openTest(t)
+				q, elsewhere := openTest(t)
+				leave(t, folderOf(t, r, dir, 0), folderOf(t, q, elsewhere, other))
+				p := pack(t, tree()...)
+				o := p.order(".")
+				o.Block = next
+				done := mustDeliver(t, p, r, o)
+				if want := (len(p.content) - 4*testBlock + next - 1) / next; done.sent != want {
+					t.Errorf("%d blocks of %d were sent, %d lacked", done.sent, next, want)
+				}
+				checkTree(t, dir, tree()...)
+			})
+		}
 	}
 }
 
