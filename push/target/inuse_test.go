@@ -5,8 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/weft-fabric/weft/push/manifest"
 )
@@ -63,6 +66,85 @@ func TestInUse(t *testing.T) {
 	mustDeliver(t, other, r, other.order("d"))
 	if list := r.Pushes(); len(list) != 0 {
 		t.Errorf("%+v", list)
+	}
+}
+
+// A push that begins while its partial is swept away begins anew.
+func TestBeginDuringASweep(t *testing.T) {
+	r, dir := openTest(t)
+	p := pack(t, tree()...)
+	o := p.order("a")
+	interrupted(t, p, r, o, 0, 1)
+	all, err := filepath.Glob(filepath.Join(dir, weftFolder, partialFolder, "*"))
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	sweeper, err := os.Open(all[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(sweeper.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		t.Fatal(err)
+	}
+	swept := time.AfterFunc(sweepTime/2, func() {
+		os.RemoveAll(all[0])
+		sweeper.Close()
+	})
+	defer swept.Stop()
+	if done, err := p.deliver(r, o); err != nil || done.Written != 8 {
+		t.Errorf("%+v, %v", done, err)
+	}
+	if partialsOf(t, dir) != 0 {
+		t.Error("a partial is left")
+	}
+}
+
+func TestBeginsAndSweeps(t *testing.T) {
+	r, dir := openTest(t)
+	p := pack(t, file("f", noise(1, 10)))
+	stop := make(chan struct{})
+	var sweeper sync.WaitGroup
+	sweeper.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(2 * time.Millisecond): // without a pause no push would ever begin
+				if err := r.Sweep(time.Now().Add(time.Hour), 0); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+	})
+	for range 500 {
+		d, err := r.Begin(p.order("a"))
+		if err != nil {
+			t.Error(err)
+			break
+		}
+		if _, err := os.Stat(filepath.Join(dir, weftFolder, partialFolder, d.partial.name)); err != nil {
+			t.Error("the partial of a push under way was swept away:", err)
+		}
+		d.Keep()
+	}
+	close(stop)
+	sweeper.Wait()
+}
+
+// What a sweep has left that was killed, the next one removes.
+func TestSweepThatWasKilled(t *testing.T) {
+	r, dir := openTest(t)
+	p := pack(t, tree()...)
+	interrupted(t, p, r, p.order("a"), 0, 1)
+	all, err := filepath.Glob(filepath.Join(dir, weftFolder, partialFolder, "*"))
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	if err := os.CopyFS(all[0]+sweptSuffix, os.DirFS(all[0])); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Sweep(time.Now().Add(time.Hour), 0); err != nil || partialsOf(t, dir) != 0 {
+		t.Errorf("%d partials, %v", partialsOf(t, dir), err)
 	}
 }
 

@@ -64,24 +64,68 @@ func (r *Root) openPartial(o *Order, where *place) (*partial, error) {
 	if err := p.open(o); err != nil {
 		return nil, errors.Join(err, p.close())
 	}
-	if _, err := parent.Lstat(p.name); missing(err) { // swept away before it was locked
-		return nil, errors.Join(fmt.Errorf("folder of the push: %w", ErrChanged), p.close())
-	}
 	return p, nil
 }
 
+// How often the folder of a push is opened that is just being swept away, and how long a sweep may take with it.
+const (
+	openTries = 5
+	sweepTime = 20 * time.Millisecond
+)
+
 func (p *partial) open(o *Order) (err error) {
+	for range openTries {
+		err = p.lock(o)
+		switch {
+		case err == nil:
+			p.old = p.readInfo() == nil
+			return p.openFiles()
+		case !missing(err) && !errors.Is(err, ErrInUse) && !errors.Is(err, errSwept):
+			return err
+		}
+		time.Sleep(sweepTime)
+		err = errors.Join(err, p.unlock())
+	}
+	return err
+}
+
+var errSwept = fmt.Errorf("the folder of the push was swept away: %w", ErrChanged)
+
+// lock opens the folder, and keeps others out of it.
+func (p *partial) lock(o *Order) (err error) {
 	if p.folder, err = openFolder(p.parent, p.name, true); err != nil {
 		return err
 	}
 	if p.dir, err = p.folder.Open("."); err != nil {
 		return err
 	}
-	p.old = p.readInfo() == nil
 	if err := unix.Flock(int(p.dir.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		_ = p.readInfo() // it may be gone already
 		return inUse(o.Dest, &InUse{p.info.ID, p.info.Owner, p.info.Dest, p.info.Since})
 	}
-	return p.openFiles()
+	if !isStill(p.parent, p.name, p.dir) { // before it was locked
+		return errSwept
+	}
+	return nil
+}
+
+// isStill reports whether a name is that of a folder which was opened by it.
+func isStill(parent *os.Root, name string, folder *os.File) bool {
+	opened, err := folder.Stat()
+	there, other := parent.Lstat(name)
+	return err == nil && other == nil && os.SameFile(opened, there)
+}
+
+// unlock lets go of the folder.
+func (p *partial) unlock() (err error) {
+	if p.dir != nil {
+		err = p.dir.Close()
+	}
+	if p.folder != nil {
+		err = errors.Join(err, p.folder.Close())
+	}
+	p.dir, p.folder = nil, nil
+	return err
 }
 
 func (p *partial) openFiles() (err error) {
@@ -111,6 +155,7 @@ func (p *partial) file(name string) (*os.File, error) {
 func (p *partial) shown(name string) string { return p.folder.Name() + "/" + name }
 
 func (p *partial) readInfo() error {
+	p.info = info{}
 	text, err := p.folder.ReadFile(infoFile)
 	if err != nil {
 		return err
@@ -155,15 +200,12 @@ func (p *partial) takeMap(block int) (err error) {
 // close leaves the folder as it is, for the next push.
 func (p *partial) close() error {
 	var errs []error
-	for _, c := range []io.Closer{p.data, p.marks, p.manifest, p.dir} {
-		if c.(*os.File) != nil {
-			errs = append(errs, c.Close())
+	for _, f := range []*os.File{p.data, p.marks, p.manifest} {
+		if f != nil {
+			errs = append(errs, f.Close())
 		}
 	}
-	if p.folder != nil {
-		errs = append(errs, p.folder.Close())
-	}
-	return errors.Join(append(errs, p.parent.Close())...)
+	return errors.Join(append(errs, p.unlock(), p.parent.Close())...)
 }
 
 // remove deletes the folder, and closes it.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,6 +35,9 @@ func (r *Root) Sweep(now time.Time, age time.Duration) error {
 // sweepOne removes a partial that was last touched before a time.
 func sweepOne(partials *os.Root, name string, before time.Time) error {
 	dir, err := partials.Open(name)
+	if missing(err) {
+		return nil // its push has ended
+	}
 	if err != nil {
 		return err
 	}
@@ -41,10 +45,27 @@ func sweepOne(partials *os.Root, name string, before time.Time) error {
 	if unix.Flock(int(dir.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
 		return nil // it is in use
 	}
+	if !isStill(partials, name, dir) {
+		return nil // the same, and another one has begun perhaps
+	}
 	for _, file := range []string{"", "/" + infoFile, "/" + manifestFile, "/" + mapFile} {
 		if s, err := partials.Lstat(name + file); err == nil && s.ModTime().After(before) {
 			return nil
 		}
+	}
+	return sweepAway(partials, name)
+}
+
+// sweptSuffix is of partials that are being removed.
+const sweptSuffix = ".swept"
+
+// sweepAway removes a partial. It has another name while that lasts: whoever begins the same push meanwhile finds none, and makes one.
+func sweepAway(partials *os.Root, name string) error {
+	if aside := strings.TrimSuffix(name, sweptSuffix) + sweptSuffix; aside != name {
+		if err := errors.Join(partials.RemoveAll(aside), partials.Rename(name, aside)); err != nil {
+			return err
+		}
+		name = aside
 	}
 	return partials.RemoveAll(name)
 }
