@@ -24,6 +24,7 @@ type walker struct {
 	entries, bytes  uint64
 	began, youngest int64 // when the scan began; the last change of a file
 	at              int   // root that is walked
+	room            int   // bytes that names may still take
 }
 
 // item is something in a directory.
@@ -103,10 +104,12 @@ func (w *walker) walkDirectory(parent int, name, entry string) error {
 	}
 	directory := os.NewFile(uintptr(fd), name)
 	defer directory.Close() //nolint:errcheck // it was read only
-	list, err := readNames(directory)
+	list, err := readNames(directory, w.room)
 	if err != nil {
 		return found(w.path(entry), err)
 	}
+	w.room -= list.bytes
+	defer func() { w.room += list.bytes }()
 	for i := range list.Len() {
 		child := list.name(i)
 		if entry == "" {
