@@ -3,6 +3,7 @@ package target
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -129,8 +130,105 @@ func TestOtherFilesystem(t *testing.T) {
 		}
 	}
 	below := pack(t, folder("mounted", 0o755), file("mounted/f", noise(1, 100)))
-	if _, err := below.deliver(r, below.order(".")); !errors.Is(err, ErrOtherFilesystem) {
+	if err := r.Preflight(below.order(".")); !errors.Is(err, ErrOtherFilesystem) || !strings.Contains(err.Error(), `"mounted"`) {
 		t.Error("below:", err)
+	}
+}
+
+// A mount in the middle of a tree is found before anything is sent, and one of the same filesystem too.
+func TestMountBelow(t *testing.T) {
+	for name, put := range map[string]func(dir string) error{
+		"another": func(dir string) error { return unix.Mount("weft-test", dir, "tmpfs", 0, "size=1m") },
+		"same":    func(dir string) error { return unix.Mount(dir, dir, "", unix.MS_BIND, "") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := openTest(t)
+			mounted := filepath.Join(dir, "d/mounted")
+			if err := os.MkdirAll(mounted, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := put(mounted); err != nil {
+				t.Skipf("this process may not mount: %v", err)
+			}
+			t.Cleanup(func() { unix.Unmount(mounted, unix.MNT_DETACH) })
+			p := pack(t, file("a", noise(1, 100)), folder("d", 0o755), folder("d/mounted", 0o755), file("d/mounted/f", noise(1, 100)))
+			d, err := p.start(r, p.order("."))
+			if err == nil {
+				t.Fatal("it begins")
+			}
+			if !errors.Is(err, ErrOtherFilesystem) || !strings.Contains(err.Error(), `"d/mounted"`) {
+				t.Error(err)
+			}
+			d.Keep()
+			if missing, different, n := verify(t, p, r, "."); n != 2 || len(missing) != 2 {
+				t.Errorf("compared: %q %q %d", missing, different, n)
+			}
+		})
+	}
+}
+
+// What replaces a file takes its space beside that.
+func TestNoSpaceToReplace(t *testing.T) {
+	for name, there := range map[string][]byte{"other": noise(2, 600<<10), "some blocks other": append(noise(2, testBlock), noise(1, 600<<10)[testBlock:]...)} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			mountAt(t, dir, "size=1m", 0)
+			write(t, dir+"/f", there)
+			r := openAt(t, dir)
+			p := pack(t, file("f", noise(1, 600<<10)))
+			o := p.order(".")
+			o.Force = true
+			d, err := p.start(r, o)
+			if !errors.Is(err, ErrSpace) {
+				t.Error(err)
+			}
+			d.Keep()
+			if err := unix.Mount("", dir, "", unix.MS_REMOUNT, "size=2m"); err != nil {
+				t.Fatal(err)
+			}
+			mustDeliver(t, p, r, o)
+			checkTree(t, dir, file("f", noise(1, 600<<10)))
+		})
+	}
+}
+
+// A directory into which names can be put, and not read, is refused before anything is sent: its names could not be made durable.
+func TestDirectoryThatCannotBeRead(t *testing.T) {
+	dir := somebodysDir(t)
+	p := pack(t, file("f", noise(1, 100)))
+	err := asUser(func() error {
+		r, err := OpenRoot(dir)
+		if err != nil {
+			return err
+		}
+		defer r.Close()
+		if err := os.Mkdir(dir+"/d", 0o300); err != nil {
+			return err
+		}
+		for _, dest := range []string{"d", "d/below"} {
+			if err := r.Preflight(p.order(dest)); !errors.Is(err, ErrPermission) {
+				return fmt.Errorf("%s: %w", dest, err)
+			}
+		}
+		return os.Chmod(dir+"/d", 0o700)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// A link on the way to DEST that leads nowhere is no place for a directory.
+func TestLinkThatLeadsNowhere(t *testing.T) {
+	r, dir := openTest(t)
+	if err := errors.Join(os.Mkdir(dir+"/d", 0o755), os.Symlink("nowhere", dir+"/d/link")); err != nil {
+		t.Fatal(err)
+	}
+	for dest, single := range map[string]bool{"d/link": false, "d/link/x": false, "d/link/x/y": true} {
+		o := pack(t, file("f", nil)).order(dest)
+		o.Single = single
+		if err := r.Preflight(o); !errors.Is(err, ErrNotDirectory) || !strings.Contains(err.Error(), `"link"`) {
+			t.Errorf("%s: %v", dest, err)
+		}
 	}
 }
 

@@ -259,7 +259,7 @@ func (d *Delivery) Match(block int, want manifest.Hash) bool {
 }
 
 // Conflicts is asked when all that can match has matched, and before content is written: without Force, files in place that are different
-// are an error. Files that share all their blocks with others are judged later, by Write.
+// are an error; with it, they need space too. Files that share all their blocks with others are judged later, by Write.
 func (d *Delivery) Conflicts() error {
 	d.life.Lock()
 	defer d.life.Unlock()
@@ -267,20 +267,38 @@ func (d *Delivery) Conflicts() error {
 		return err
 	}
 	var different names
+	need := d.need
 	err := d.index.Entries(func(number, at uint64, e *manifest.Entry) error {
 		if !d.lost.has(number) && (!d.placed.has(number) || !d.differs(at, e.Content())) {
 			return nil
 		}
 		different.add(d.place.shown(e.Path))
+		need += d.replacement(at, e.Content())
 		if !d.anyHeld(at, e.Content()) {
 			d.placed.remove(number) // nothing of it is of use
 		}
 		return nil
 	})
-	if err == nil && different.count > 0 && !d.order.Force {
+	switch {
+	case err != nil || different.count == 0:
+		return err
+	case !d.order.Force:
 		return different.conflict()
 	}
-	return err
+	return d.root.room(need)
+}
+
+// replacement is how many bytes a file will take, beside the one that it replaces: a copy of that may share what is held.
+func (d *Delivery) replacement(at, length uint64) (bytes uint64) {
+	if !d.partial.shares {
+		return length
+	}
+	for block := range d.blocksOf(at, length) {
+		if !d.held.has(block) {
+			bytes += uint64(d.layouts.content.Len(int(block)))
+		}
+	}
+	return min(bytes, length)
 }
 
 // differs reports whether a block that is of one file alone was examined and is not what it should be.

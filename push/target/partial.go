@@ -35,6 +35,7 @@ type partial struct {
 	manifest *os.File
 	marks    *os.File // the map: which blocks were written
 	inMemory bool     // the filesystem is: to reserve room is to fill it with zeros
+	shares   bool     // copies of files share their blocks with them
 	info     info     // of the push that was here before
 	old      bool     // there was one
 }
@@ -134,6 +135,7 @@ func (p *partial) openFiles() (err error) {
 		return explain(err, "look at", p.folder.Name())
 	}
 	p.inMemory = s.Type == unix.TMPFS_MAGIC
+	p.shares = s.Type == unix.BTRFS_SUPER_MAGIC || s.Type == unix.XFS_SUPER_MAGIC
 	if p.manifest, err = p.file(manifestFile); err != nil {
 		return err
 	}

@@ -41,6 +41,9 @@ func (r *Root) deepest(rel, name string, o *Order) (*place, error) {
 	for {
 		dir, err := r.openDest(rel)
 		if err == nil {
+			if err := leadsNowhere(dir, below); err != nil {
+				return nil, errors.Join(explainDest(err, o.Dest), dir.Close())
+			}
 			return r.placeAt(dir, below, name)
 		}
 		if !missing(err) || rel == "." {
@@ -49,6 +52,17 @@ func (r *Root) deepest(rel, name string, o *Order) (*place, error) {
 		below = append([]string{filepath.Base(rel)}, below...)
 		rel = filepath.Dir(rel)
 	}
+}
+
+// leadsNowhere refuses a link on the way to DEST that leads to nothing: a directory could not be made there.
+func leadsNowhere(dir *os.File, below []string) error {
+	if len(below) == 0 {
+		return nil
+	}
+	if s, err := statAt(dir, below[0]); err == nil && isKind(&s, unix.S_IFLNK) {
+		return fmt.Errorf("%q is a link that leads nowhere: %w", below[0], ErrNotDirectory)
+	}
+	return nil
 }
 
 func explainDest(err error, dest string) error {

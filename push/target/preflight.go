@@ -35,7 +35,7 @@ func (r *Root) checkPlace(o *Order, p *place) error {
 	if err := r.checkTops(o, p); err != nil || o.Verify {
 		return err
 	}
-	if err := r.sameFilesystem(p); err != nil {
+	if err := r.sameFilesystem(o, p); err != nil {
 		return err
 	}
 	if err := mayWrite(p.dir, p.path); err != nil {
@@ -49,8 +49,9 @@ func (r *Root) checkPlace(o *Order, p *place) error {
 	return r.checkSpace(o, p)
 }
 
+// mayWrite checks that names can be given in a directory, and made durable: for that it must be read.
 func mayWrite(dir *os.File, path string) error {
-	return explain(unix.Faccessat(int(dir.Fd()), ".", unix.W_OK|unix.X_OK, unix.AT_EACCESS), "write to", path)
+	return explain(unix.Faccessat(int(dir.Fd()), ".", unix.R_OK|unix.W_OK|unix.X_OK, unix.AT_EACCESS), "write to", path)
 }
 
 // checkTops refuses names that are this agent's own.
@@ -63,8 +64,9 @@ func (r *Root) checkTops(o *Order, p *place) error {
 	return nil
 }
 
-// sameFilesystem checks that a rename from our folder to the place is possible.
-func (r *Root) sameFilesystem(p *place) error {
+// sameFilesystem checks that a rename from our folder to the place is possible, and to the directories there that the push names first. The others
+// are looked at when the manifest is known.
+func (r *Root) sameFilesystem(o *Order, p *place) error {
 	ours, err := mountOf(r.at)
 	if err != nil {
 		return err
@@ -76,7 +78,27 @@ func (r *Root) sameFilesystem(p *place) error {
 	if ours != theirs {
 		return fmt.Errorf("destination %q is %w", p.path, ErrOtherFilesystem)
 	}
+	if p.absent() || p.name != "" {
+		return nil
+	}
+	for _, top := range o.Manifest.Tops {
+		if err := p.sameMount(ours, p.dir, top, top); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// sameMount checks that what is under a name, if anything is, lies on a mount.
+func (p *place) sameMount(ours mount, dir *os.File, name, path string) error {
+	theirs, err := mountIn(dir, name)
+	if err == nil && theirs != ours {
+		err = fmt.Errorf("%q is %w", p.shown(path), ErrOtherFilesystem)
+	}
+	if missing(err) {
+		return nil
+	}
+	return err
 }
 
 // mount is a filesystem as renames see it: the same device can be mounted twice.
@@ -85,10 +107,14 @@ type mount struct {
 	id           uint64
 }
 
-func mountOf(dir *os.File) (mount, error) {
+func mountOf(dir *os.File) (mount, error) { return mountIn(dir, "") }
+
+// mountIn is where a name in a directory lies; an empty one is the directory.
+func mountIn(dir *os.File, name string) (mount, error) {
 	var s unix.Statx_t
-	if err := unix.Statx(int(dir.Fd()), "", unix.AT_EMPTY_PATH, unix.STATX_BASIC_STATS|unix.STATX_MNT_ID, &s); err != nil {
-		return mount{}, explain(err, "look at", dir.Name())
+	const flags = unix.AT_EMPTY_PATH | unix.AT_SYMLINK_NOFOLLOW
+	if err := unix.Statx(int(dir.Fd()), name, flags, unix.STATX_BASIC_STATS|unix.STATX_MNT_ID, &s); err != nil {
+		return mount{}, explain(err, "look at", filepath.Join(dir.Name(), name))
 	}
 	return mount{s.Dev_major, s.Dev_minor, s.Mnt_id}, nil
 }

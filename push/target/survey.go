@@ -88,12 +88,16 @@ type survey struct {
 	looked   uint64
 	index    *manifest.Index
 	folders  folders
+	mount    mount   // of DEST
 	firsts   *firsts // nil until a hard link comes
 	exists   names   // files that are different for certain
 }
 
-func (s *survey) run() error {
+func (s *survey) run() (err error) {
 	s.folders.dest = s.place.dir
+	if s.mount, err = mountOf(s.place.dir); err != nil {
+		return err
+	}
 	defer s.end()
 	if err := s.index.Entries(s.entry); err != nil {
 		return err
@@ -192,6 +196,9 @@ func (s *survey) compare(number uint64, e *manifest.Entry, there *unix.Stat_t) e
 // enter sees to it that what is in a directory can be looked at: one of our own may be closed to us. Commit gives it its mode.
 func (s *survey) enter(e *manifest.Entry) error {
 	dir, name, err := s.folders.of(s.place.of(e.Path))
+	if err == nil && !s.order.Verify {
+		err = s.place.sameMount(s.mount, dir, name, e.Path)
+	}
 	if err != nil || s.order.Verify || unix.Faccessat(int(dir.Fd()), name, unix.X_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW) == nil {
 		return err
 	}
