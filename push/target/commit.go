@@ -62,7 +62,7 @@ func (c *commit) run() error {
 	if err := c.sync(); err != nil {
 		return err
 	}
-	if err := c.place.create(); err != nil {
+	if err := c.place.create(c.root.syncs); err != nil {
 		return err
 	}
 	c.folders.dest = c.place.dir
@@ -74,7 +74,7 @@ func (c *commit) run() error {
 		return err
 	}
 	if c.few {
-		return explain(syncFolder(c.place.dir, "."), "sync", c.place.path)
+		return explain(syncFolder(c.root.syncs, c.place.dir), "sync", c.place.path)
 	}
 	return c.sync()
 }
@@ -84,7 +84,7 @@ func (c *commit) sync() error {
 	if c.few {
 		return nil
 	}
-	return explain(unix.Syncfs(int(c.partial.dir.Fd())), "sync", c.place.path)
+	return explain(c.root.syncs.filesystem(c.partial.dir), "sync", c.place.path)
 }
 
 // entry places one entry.
@@ -188,7 +188,7 @@ func (c *commit) finish(of *directory) error {
 		return err // a directory that was there may belong to somebody else: it stays as it was
 	}
 	if c.few {
-		return dir.Sync()
+		return c.root.syncs.file(dir)
 	}
 	return nil
 }

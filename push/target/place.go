@@ -146,9 +146,9 @@ func (p *place) shown(path string) string {
 func (p *place) close() error { return p.dir.Close() }
 
 // create makes what is missing on the way to DEST.
-func (p *place) create() error {
+func (p *place) create(s syncs) error {
 	for len(p.below) > 0 {
-		next, err := p.enter(p.below[0])
+		next, err := p.enter(s, p.below[0])
 		if err != nil {
 			return explain(err, "create directory", p.label)
 		}
@@ -158,21 +158,12 @@ func (p *place) create() error {
 	return nil
 }
 
-func (p *place) enter(name string) (*os.File, error) {
+func (p *place) enter(s syncs, name string) (*os.File, error) {
 	if err := unix.Mkdirat(int(p.dir.Fd()), name, 0o755); err != nil && !errors.Is(err, unix.EEXIST) {
 		return nil, err
 	}
-	if err := syncFolder(p.dir, "."); err != nil {
+	if err := syncFolder(s, p.dir); err != nil {
 		return nil, err
 	}
 	return openPath(p.dir, name)
-}
-
-// syncFolder makes what was named in a directory durable.
-func syncFolder(dir *os.File, path string) error {
-	f, err := openBelow(dir, path, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, entryResolve)
-	if err != nil {
-		return err
-	}
-	return errors.Join(f.Sync(), f.Close())
 }

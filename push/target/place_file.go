@@ -43,7 +43,7 @@ func (c *commit) file(p *placing) error {
 		return err
 	}
 	if c.few {
-		if err := f.Sync(); err != nil {
+		if err := c.root.syncs.file(f); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,7 @@ type Root struct {
 	dir   string   // where that leads
 	at    *os.File // dir
 	tree  *os.Root // dir
+	syncs syncs
 
 	mutex  sync.Mutex
 	claims map[*claim]struct{}
@@ -38,7 +39,7 @@ func OpenRoot(dir string) (*Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("root: %w", err)
 	}
-	r := &Root{given: given, dir: real, claims: make(map[*claim]struct{})}
+	r := &Root{given: given, dir: real, syncs: kernel{}, claims: make(map[*claim]struct{})}
 	if err := r.open(); err != nil {
 		return nil, fmt.Errorf("root %q: %w", dir, err)
 	}

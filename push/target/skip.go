@@ -61,7 +61,7 @@ func (c *commit) separate(p *placing, from *os.File, there *unix.Stat_t) error {
 		err = m.apply(to, &made)
 	}
 	if err == nil {
-		err = to.Sync()
+		err = c.root.syncs.file(to)
 	}
 	if err := errors.Join(err, to.Close()); err != nil {
 		return err
