@@ -57,10 +57,25 @@ func (c *counts) minus(before *counts) counts {
 	return d
 }
 
+// tells reports whether what came in a window is enough to judge by: that of the median hop that is used, or that of a disk.
+func (c *counts) tells(took time.Duration) bool {
+	if rank, _ := c.slowDisk(took); rank != 0 {
+		return true
+	}
+	var blocks []float64
+	for _, l := range c.hops {
+		if l.blocks > 0 {
+			blocks = append(blocks, float64(l.blocks))
+		}
+	}
+	return middle(blocks) >= plenty
+}
+
 // direction is all that one member sends, or all that it receives.
 type direction struct {
-	fastest  float64 // bytes a second of its fastest hop; 0: nothing is known
-	atLeast  bool    // a hop may be faster
+	fastest  float64       // bytes a second of its fastest hop; 0: nothing is known
+	atLeast  bool          // a hop may be faster
+	busy     time.Duration // that blocks were under way, of all hops together
 	partners []int
 }
 
@@ -73,15 +88,16 @@ func (c *counts) directions(limit float64) (sends, receives []direction) {
 			rate = min(rate, limit)
 		}
 		if rate > 0 {
-			sends[h.from].add(h.to, rate, atLeast)
-			receives[h.to].add(h.from, rate, atLeast)
+			sends[h.from].add(h.to, rate, l.wire, atLeast)
+			receives[h.to].add(h.from, rate, l.wire, atLeast)
 		}
 	}
 	return sends, receives
 }
 
-func (d *direction) add(partner int, rate float64, atLeast bool) {
+func (d *direction) add(partner int, rate float64, wire time.Duration, atLeast bool) {
 	d.fastest = max(d.fastest, rate)
+	d.busy += wire
 	d.atLeast = d.atLeast || atLeast
 	d.partners = append(d.partners, partner)
 }
@@ -90,9 +106,9 @@ func (d *direction) isSlow(usual float64) bool {
 	return d.fastest > 0 && !d.atLeast && d.fastest < Fraction*usual
 }
 
-// accuse adds the partners that have felt that a direction is slow, and returns which part of the usual rate it has.
-func (d *direction) accuse(usual float64, partners map[int]bool) float64 {
-	if !d.isSlow(usual) {
+// accuse adds the partners that have felt that a direction is slow, and busy for a part of the time, and returns which part of the usual rate it has.
+func (d *direction) accuse(usual float64, took time.Duration, partners map[int]bool) float64 {
+	if !d.isSlow(usual) || d.busy.Seconds() < Busy*took.Seconds() {
 		return 1
 	}
 	for _, p := range d.partners {

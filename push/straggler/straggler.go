@@ -7,7 +7,9 @@
 // A member is slow also if its disk is: blocks had no place most of the time, and those of others had.
 //
 // Where all get on nearly as fast as links allow nobody holds up anybody, whatever single hops look like: hops that are busy at the same time share
-// a link, and what the kernel takes at once looks faster than any.
+// a link, and what the kernel takes at once looks faster than any. Nor does a member whose hops are idle most of the time: all wait for something else.
+//
+// A window lasts until hops have carried enough to be compared: where blocks are large, links slow or hosts many, that takes more than a second.
 //
 // The root is never blamed. If it is slow, nobody is: all wait for it, and nobody can be served better without somebody else.
 package straggler
@@ -24,10 +26,14 @@ const (
 	Fraction = 0.65                  // of the usual rate. A link at half rate is below
 	Pace     = 0.75                  // of the usual rate at which members get on: nobody is to blame that has part in that
 	FullPart = 0.5                   // of the time that blocks wait for its disk
-	Window   = time.Second           // in which rates are compared
+	Busy     = 0.4                   // of the time that blocks are under way on the hops of a slow member: it is waited for
+	Refuted  = 1.5                   // times the limit: if members get on as fast, it is none. Counts are up to half a second old, so that less says nothing
+	Window   = time.Second           // in which rates are compared, at least
+	Longest  = 15 * time.Second      // that a window lasts until there is enough to compare
 	Windows  = 2                     // one after the other, in which the same member must be slow
 	several  = 2                     // partners that must have felt it
 	enough   = 3                     // blocks of a hop in a window, to say something of it
+	plenty   = 2 * enough            // of the median hop: then most of those that carry less have enough
 	shortest = 20 * time.Millisecond // on the wire, for the same reason
 )
 
@@ -40,7 +46,7 @@ type Member struct {
 // Judge watches one group. Not for concurrent use.
 type Judge struct {
 	Limit   float64 // bytes a second that each may send; 0: all it can. Bursts above it say nothing of who is slow
-	before  look    // beginning of the window
+	before  look    // beginning of the window, which may last longer than others
 	earlier look    // of the one before
 	suspect int     // rank; 0: nobody
 	times   int     // windows in which it was the suspect
@@ -62,6 +68,10 @@ func (j *Judge) Look(now time.Duration, members []Member) (rank int, why string)
 	all := look{now, count(members)}
 	before, earlier := j.before, j.earlier
 	known := j.started && len(before.full) == len(members) && len(members) > 2 // with one host there is nobody to be faster without it
+	window, took := all.minus(&before.counts), now-before.at
+	if known && took < Longest && !window.tells(took) {
+		return 0, ""
+	}
 	j.earlier, j.before, j.started = before, all, true
 	if !known {
 		return 0, ""
@@ -69,8 +79,11 @@ func (j *Judge) Look(now time.Duration, members []Member) (rank int, why string)
 	if len(earlier.full) != len(members) {
 		earlier = before
 	}
-	window := all.minus(&before.counts)
-	if rank, why = window.slowest(now-before.at, j.Limit, all.paceSince(&earlier)); rank != j.suspect {
+	pace := all.paceSince(&earlier)
+	if pace > Refuted*j.Limit {
+		j.Limit = 0
+	}
+	if rank, why = window.slowest(took, j.Limit, pace); rank != j.suspect {
 		j.suspect, j.times = rank, 0
 	}
 	if j.times++; rank == 0 || j.times < Windows {
@@ -79,7 +92,7 @@ func (j *Judge) Look(now time.Duration, members []Member) (rank int, why string)
 	return rank, why
 }
 
-// Due reports whether a window has ended, so that Look has something to judge.
+// Due reports whether a window may have ended, so that Look may have something to judge.
 func (j *Judge) Due(now time.Duration) bool { return !j.started || now-j.before.at >= Window }
 
 // paceSince is how many bytes a second a member gets, in two windows, because members tell at different times what they have counted: the median.
@@ -105,7 +118,7 @@ func (c *counts) slowest(took time.Duration, limit, pace float64) (rank int, why
 	worst := 1.0
 	for r := 1; r < len(c.full); r++ {
 		partners := map[int]bool{}
-		part := min(sends[r].accuse(usualSend, partners), receives[r].accuse(usualReceive, partners))
+		part := min(sends[r].accuse(usualSend, took, partners), receives[r].accuse(usualReceive, took, partners))
 		if len(partners) >= several && part < worst {
 			rank, worst = r, part
 			why = fmt.Sprintf("its link is slow: it sends %s and receives %s, where %s and %s are usual",

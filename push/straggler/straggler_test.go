@@ -12,6 +12,7 @@ import (
 // group is a group in lock step: in every step a member sends to the next of its partners, and the step takes as long as its slowest hop.
 type group struct {
 	algorithm schedule.Algorithm
+	block     int       // bytes
 	up, down  []float64 // bytes a second, by rank
 	full      []float64 // part of the time that blocks wait for the disk
 	noise     float64   // by which part a hop may be slower at times
@@ -23,7 +24,7 @@ type group struct {
 
 // newGroup is a group of equals.
 func newGroup(algorithm schedule.Algorithm, members int) *group {
-	g := &group{algorithm: algorithm, random: rand.New(rand.NewPCG(1, uint64(members)))}
+	g := &group{algorithm: algorithm, block: 1 << 20, random: rand.New(rand.NewPCG(1, uint64(members)))}
 	for range members {
 		g.up, g.down, g.full = append(g.up, 1e8), append(g.down, 1e8), append(g.full, 0)
 	}
@@ -33,25 +34,38 @@ func newGroup(algorithm schedule.Algorithm, members int) *group {
 
 // advance has a message of some blocks sent, which takes a window or more.
 func (g *group) advance(t *testing.T) {
-	const blocks, size = 200, 1 << 20
+	for _, step := range g.schedule(t, 200) {
+		g.take(step)
+	}
+	g.pass(g.pause)
+}
+
+// schedule is who sends what in which step of a message.
+func (g *group) schedule(t *testing.T, blocks int) [][]schedule.Send {
 	steps, err := schedule.Whole(schedule.Config{Algorithm: g.algorithm, Members: len(g.up)}, blocks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	took := g.pause
-	for _, step := range steps {
-		longest := 0.0
-		for _, send := range step {
-			rate := min(g.up[send.From], g.down[send.To]) * (1 - g.noise*g.random.Float64())
-			wire := size / rate
-			longest = max(longest, wire)
-			g.count(send.From, send.To, size, wire)
-		}
-		took += longest
+	return steps
+}
+
+// take has a step be taken.
+func (g *group) take(step []schedule.Send) {
+	longest := 0.0
+	for _, send := range step {
+		rate := min(g.up[send.From], g.down[send.To]) * (1 - g.noise*g.random.Float64())
+		wire := float64(g.block) / rate
+		longest = max(longest, wire)
+		g.count(send.From, send.To, uint64(g.block), wire)
 	}
-	g.now += time.Duration(took * 1e9)
+	g.pass(longest)
+}
+
+// pass has seconds pass.
+func (g *group) pass(seconds float64) {
+	g.now += time.Duration(seconds * 1e9)
 	for r := range g.members {
-		g.members[r].Full += time.Duration(g.full[r] * took * 1e9)
+		g.members[r].Full += time.Duration(g.full[r] * seconds * 1e9)
 	}
 }
 
@@ -96,6 +110,7 @@ func TestWhoIsToBlame(t *testing.T) {
 		"noise":                    {8, func(g *group) { g.noise = 0.6 }, 0},
 		"noise and one link":       {8, func(g *group) { g.noise = 0.3; half(g.up, 6); half(g.down, 6) }, 6},
 		"waiting for other things": {8, func(g *group) { g.pause = 5 }, 0},
+		"waiting, and one link":    {8, func(g *group) { g.pause = 30; half(g.up, 5); half(g.down, 5) }, 0},
 		"one disk":                 {8, func(g *group) { g.full[6] = 0.9 }, 6},
 		"all disks":                {8, func(g *group) { g.full = []float64{0, .9, .8, .9, .7, .8, .9, .95} }, 0},
 		"a disk that is busy":      {8, func(g *group) { g.full[6] = 0.3 }, 0},
@@ -160,6 +175,67 @@ func TestBurstsAboveTheLimit(t *testing.T) {
 		}
 		g.advance(t)
 	}
+}
+
+// A limit that is none, because it was measured wrongly, hides nobody, unless it happens to be as fast as all get on.
+func TestALimitThatIsRefuted(t *testing.T) {
+	for limit, want := range map[float64]int{1e7: 5, 4.5e7: 0, 1e8: 5} { // all get on at 5e7, as fast as the slow one
+		g, j, blamed := newGroup(schedule.Pipeline, 8), Judge{Limit: limit}, 0
+		g.up[5], g.down[5] = 5e7, 5e7
+		for range 6 {
+			if rank, _ := j.Look(g.now, g.members); rank != 0 {
+				blamed = rank
+			}
+			g.advance(t)
+		}
+		if blamed != want {
+			t.Errorf("with a limit of %.0f MB/s %d is blamed, should be %d", limit/1e6, blamed, want)
+		}
+	}
+}
+
+// Where blocks are large, links slow or hosts many, a hop carries few blocks in a second. Windows are longer then, and somebody is found all the same.
+func TestFewBlocksOfAHop(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		members int
+		rate    float64
+		block   int
+		within  time.Duration
+	}{
+		{"many hosts", 65, 2e6, 112 << 10, 20 * time.Second},
+		{"large blocks", 8, 25e6, 4 << 20, 30 * time.Second},
+		{"slow links", 8, 1e6, 256 << 10, 40 * time.Second},
+		{"as usual", 8, 25e6, 56 << 10, 3 * time.Second},
+	} {
+		for _, slow := range []int{0, 5} {
+			g := newGroup(schedule.Pipeline, c.members)
+			g.block = c.block
+			for r := range c.members {
+				g.up[r], g.down[r] = c.rate, c.rate
+			}
+			if slow > 0 {
+				g.up[slow], g.down[slow] = c.rate/2, c.rate/2
+			}
+			rank, at := g.watched(t)
+			if rank != slow || at > c.within {
+				t.Errorf("%s: %d is blamed after %v, should be %d within %v", c.name, rank, at, slow, c.within)
+			}
+		}
+	}
+}
+
+// watched is who is blamed while a message is sent, by a judge that looks after every step, and when.
+func (g *group) watched(t *testing.T) (rank int, at time.Duration) {
+	t.Helper()
+	j := Judge{Limit: g.up[0]}
+	for _, step := range g.schedule(t, 600) {
+		if rank, _ = j.Look(g.now, g.members); rank != 0 {
+			return rank, g.now
+		}
+		g.take(step)
+	}
+	return 0, 0
 }
 
 // Looks that come more often than a window ends are no evidence.
