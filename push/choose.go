@@ -18,6 +18,7 @@ import (
 // links is what is known of the links between members.
 type links struct {
 	rate    float64       // bits a second; 0: not known
+	isMost  bool          // nobody sends faster: it was said, or the links themselves were measured
 	latency time.Duration // one way, of a small message
 	local   bool          // there are none: all members are on this host
 }

@@ -52,10 +52,10 @@ func (p *pusher) taskFor(all []*host) *task {
 	return t
 }
 
-// findLinks is what is said, measured or told of the links.
+// findLinks is what is said, measured or told of the links. Control goes by TCP and says nothing of RDMA, whose devices may have other links.
 func (p *pusher) findLinks(ctx context.Context, all []*host) links {
-	l := links{rate: float64(p.LinkRate), local: p.LinkRate == 0 && isLocal(all)}
-	if l.rate > 0 || l.local || p.source.Summary().Content < worthProbing {
+	l := links{rate: float64(p.LinkRate), isMost: p.LinkRate > 0, local: p.LinkRate == 0 && isLocal(all)}
+	if l.rate > 0 || l.local || p.way == wayIBV || p.source.Summary().Content < worthProbing {
 		return l
 	}
 	measured := p.probe(ctx, all)

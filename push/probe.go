@@ -13,6 +13,7 @@ const (
 	probeFirst    = 256 << 10             // bytes of the first probe; each is twice as large
 	probeLast     = 4 << 20               //
 	probeTime     = 40 * time.Millisecond // after which a probe is long enough
+	probeSure     = 20 * time.Millisecond // that the last one took at least, if links decide how fast it is; otherwise it is processors, which encrypt
 	probePatience = 3 * time.Second
 )
 
@@ -49,12 +50,18 @@ func (p *pusher) probeOne(ctx context.Context, h *host) (l links) {
 		if err != nil {
 			return l
 		}
-		l.rate = float64(size) * 8 / max(took-empty, time.Microsecond).Seconds()
+		l.measured(size, took-empty)
 		if took > probeTime {
 			break
 		}
 	}
 	return l
+}
+
+// measured takes down that so many bytes took so long, besides what an empty message takes.
+func (l *links) measured(size int, took time.Duration) {
+	l.rate = float64(size) * 8 / max(took, time.Microsecond).Seconds()
+	l.isMost = took >= probeSure
 }
 
 // probeTook is how long it takes an agent to read so many bytes.

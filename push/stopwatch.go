@@ -26,10 +26,11 @@ func newStopwatch(p *pusher, g *group) *stopwatch {
 	return w
 }
 
-// mostRate is how many bytes a second a member can send, as far as is known: what looks faster is the kernel's buffers. 0: nobody knows.
+// mostRate is how many bytes a second a member can send, as far as is known: what looks faster is the kernel's buffers. 0: nobody knows. A rate that
+// is only thought to be that of the links, and is lower, would make the pace of a group with a slow member look good.
 func (p *pusher) mostRate() float64 {
 	link, limit := p.links.rate/8, float64(p.Rate)
-	if link == 0 || limit > 0 && limit < link {
+	if !p.links.isMost || limit > 0 && limit < link {
 		return limit
 	}
 	return link

@@ -1,0 +1,60 @@
+package push
+
+import (
+	"context"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/weft-fabric/weft/push/control"
+)
+
+// Only what was said of links, or measured of the links themselves, says how fast nobody can be.
+func TestMostRate(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		links links
+		limit uint64
+		want  float64
+	}{
+		{"nothing", links{}, 0, 0},
+		{"a limit", links{}, 3e6, 3e6},
+		{"links", links{rate: 80e6, isMost: true}, 0, 10e6},
+		{"links and a lower limit", links{rate: 80e6, isMost: true}, 3e6, 3e6},
+		{"links and a higher limit", links{rate: 80e6, isMost: true}, 30e6, 10e6},
+		{"links that may be faster", links{rate: 80e6}, 0, 0},
+		{"links that may be faster, and a limit", links{rate: 80e6}, 30e6, 30e6},
+	} {
+		p := &pusher{Config: Config{Rate: c.limit}, links: c.links}
+		if got := p.mostRate(); got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+// What went so fast that processors may have decided it is no measure of the links.
+func TestMeasured(t *testing.T) {
+	for took, want := range map[time.Duration]links{
+		40 * time.Millisecond: {rate: 1e6 * 8 / 0.04, isMost: true},
+		10 * time.Millisecond: {rate: 1e6 * 8 / 0.01},
+		-time.Millisecond:     {rate: 1e6 * 8 / 1e-6},
+	} {
+		var got links
+		if got.measured(1e6, took); math.Abs(got.rate-want.rate) > 1 || got.isMost != want.isMost {
+			t.Errorf("%v: %+v, want %+v", took, got, want)
+		}
+	}
+}
+
+// Control goes by TCP: how fast that is says nothing of RDMA, and so nothing is said.
+func TestLinksOfRDMAAreNotMeasured(t *testing.T) {
+	elsewhere := []*host{{address: "10.0.0.1:7470", greeting: control.Greeting{Link: 1e9}}}
+	p := &pusher{way: wayIBV}
+	if l := p.findLinks(context.Background(), elsewhere); l != (links{}) {
+		t.Errorf("%+v", l)
+	}
+	p.LinkRate = 1e11
+	if l := p.findLinks(context.Background(), elsewhere); l != (links{rate: 1e11, isMost: true}) {
+		t.Errorf("%+v", l)
+	}
+}
