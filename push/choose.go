@@ -74,8 +74,8 @@ func (t *task) mostBlock() int {
 func (t *task) leastBlock() int {
 	most := min(control.MaxBlocks, schedule.MaxRepair/t.members)
 	least := max(control.MinBlock, roundUp(int(t.size/uint64(most))+1))
-	for least <= control.MaxBlock && !t.hashesFit(least) {
-		least *= 2
+	for least < control.MaxBlock && !t.hashesFit(least) {
+		least = min(2*least, control.MaxBlock)
 	}
 	return least
 }

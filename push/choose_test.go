@@ -76,6 +76,26 @@ func TestChosenBlocksLeaveRoomForTheirHashes(t *testing.T) {
 	}
 }
 
+// What docs/push.md says of the largest push is true: agents keep the hashes of so many blocks, and a repair is planned for so many.
+func TestLargestPush(t *testing.T) {
+	const gib = 1 << 30
+	for _, c := range []struct {
+		members int
+		most    uint64 // bytes
+	}{{2, 1820 * gib}, {8, 1820 * gib}, {145, 1807 * gib}, {501, 523 * gib}, {control.MaxMembers, 63 * gib}} {
+		for _, part := range []uint64{1, 30, 55, 64, 70, 80, 90, 100} {
+			x := task{members: c.members, size: c.most / 100 * part, way: wayTCP, links: links{rate: 1e9}, algorithm: Auto, memory: control.MemoryBudget}
+			if _, err := x.choose(); err != nil {
+				t.Errorf("%d bytes to %d members: %v", x.size, c.members, err)
+			}
+		}
+		x := task{members: c.members, size: c.most + 2*gib, way: wayTCP, links: links{rate: 1e9}, algorithm: Auto, memory: control.MemoryBudget}
+		if got, err := x.choose(); err == nil {
+			t.Errorf("%d bytes to %d members go in blocks of %d", x.size, c.members, got.Block)
+		}
+	}
+}
+
 func TestBound(t *testing.T) {
 	if got := bound(8, 100, 1000, 1e6); got != 102*time.Millisecond { // 100 + 3 - 1 steps of a millisecond
 		t.Errorf("the bound is %v, want 102 ms", got)
