@@ -80,7 +80,7 @@ func (p *pusher) reportRates(r *Report) {
 	r.Bottleneck = p.bottleneck(r)
 }
 
-// moved is how much of the content came to the host that lacked most of it.
+// moved is how much of the content came to the host that lacked most of it. All get the whole manifest, and before anything is sent of the content.
 func (p *pusher) moved() (most uint64) {
 	if p.content.Size == 0 {
 		return 0
@@ -88,6 +88,7 @@ func (p *pusher) moved() (most uint64) {
 	for _, h := range p.hosts {
 		most = max(most, p.board.of(h).status.Received)
 	}
+	most -= min(most, p.manifest.WireSize())
 	share := float64(p.content.Block) / float64(p.content.Wire()) // the rest is hashes
 	return min(uint64(float64(most)*share), p.content.Size)
 }

@@ -6,7 +6,24 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
 )
+
+// The list of files is received, too, and is no content: of a large tree that lacked a block it is most of what came.
+func TestTheManifestIsNoContent(t *testing.T) {
+	h := &host{name: "node1"}
+	p := &pusher{board: newBoard(context.Background()), hosts: []*host{h}, sending: time.Second,
+		manifest: manifest.NewLayout(manifest.ManifestStream, 300<<20, 1<<20), content: manifest.NewLayout(manifest.ContentStream, 1<<30, 1<<20)}
+	for received, want := range map[uint64]uint64{
+		0: 0, p.manifest.WireSize() / 2: 0, p.manifest.WireSize() + uint64(p.content.Wire()): 1 << 20, p.manifest.WireSize() + p.content.WireSize(): 1 << 30,
+	} {
+		p.board.notes[h] = &note{status: control.Status{Received: received}}
+		r := &Report{}
+		if p.reportRates(r); p.moved() != want || r.Rate != float64(want) {
+			t.Errorf("of %d bytes that came %d are content, at %v a second; want %d", received, p.moved(), r.Rate, want)
+		}
+	}
+}
 
 // When all waited for a host until it was given up, that is what held them up, whatever hops and processors did.
 func TestHostsThatWereWaitedFor(t *testing.T) {
