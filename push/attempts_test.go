@@ -54,6 +54,21 @@ func TestTimeLeft(t *testing.T) {
 	}
 }
 
+// However little has come, the rest takes no less than nothing.
+func TestTimeLeftHasAnEnd(t *testing.T) {
+	const year = 365 * 24 * time.Hour
+	if got := timeLeft(24*time.Hour, 1, control.MaxBlocks); got != year {
+		t.Errorf("after a block a day the others take %v", got)
+	}
+	c := clock{p: &pusher{content: manifest.NewLayout(manifest.ContentStream, 1<<40, 1<<20)}, at: time.Now().Add(-time.Second), before: map[*host]uint64{}, rates: map[*host]float64{}}
+	h := &host{}
+	c.before[h], c.rates[h] = 0, 1e-300 // it has stood still for long
+	g := &Progress{}
+	if c.delivered(g, []view{{host: h}}); g.Remaining != year {
+		t.Errorf("what stands still takes %v", g.Remaining)
+	}
+}
+
 // A push that resumes begins with much: what it gets now tells how long it will take, and not what it had.
 func TestTimeLeftOfAResumedPush(t *testing.T) {
 	const blocks, block = 1000, 64 << 10

@@ -192,7 +192,7 @@ func (c *clock) delivered(g *Progress, views []view) {
 		}
 	}
 	if g.Rate = median(rates); g.Rate > 0 {
-		g.Remaining = time.Duration(float64(most) / g.Rate * 1e9)
+		g.Remaining = timeFor(most, g.Rate)
 		if plan := c.p.planned.Load(); plan != nil && plan.Rate > 0 {
 			g.Efficiency = min(1, g.Rate/plan.Rate)
 		}

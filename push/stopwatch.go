@@ -97,5 +97,5 @@ func timeLeft(took time.Duration, got, lacking int) time.Duration {
 	case got <= 0:
 		return max(took, worthwhile)
 	}
-	return time.Duration(float64(took) * float64(lacking) / float64(got))
+	return timeFor(uint64(lacking), float64(got)/took.Seconds())
 }

@@ -99,6 +99,12 @@ func (t traffic) crossing(rackOf map[string]int) (bytes uint64) {
 	return bytes
 }
 
+// timeFor is how long so much takes at a rate a second. When that is more than a year, it is a year.
+func timeFor(much uint64, rate float64) time.Duration {
+	const longest = 365 * 24 * time.Hour
+	return time.Duration(min(float64(much)/rate*1e9, float64(longest)))
+}
+
 func median(values []float64) float64 {
 	if len(values) == 0 {
 		return 0
