@@ -4,7 +4,7 @@
 //	r[1-2]n[01-04,07]       lists of ranges, and several of them
 //	user@host:7470          with a user and a port
 //	[fe80::1]:7470          an IPv6 address; brackets are needed only before a port
-//	host:[7470-7477]        several ports of one host
+//	host:[7470-7477]        several ports of one host, which a push refuses: an agent is known by the name of its host
 //	^file                   a file with such lists, separated by commas, spaces or lines; # begins a comment
 //	-                       the same from standard input
 //
