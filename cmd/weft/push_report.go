@@ -270,6 +270,9 @@ func leftOut(p *push.Plan) string {
 func againLine(cmd *cobra.Command, args []string) string {
 	words := strings.Fields(cmd.CommandPath())
 	for _, arg := range args {
+		if strings.HasPrefix(arg, "-") { // behind -- there could be no -w any more
+			arg = "./" + arg
+		}
 		words = append(words, quoted(arg))
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -277,13 +280,24 @@ func againLine(cmd *cobra.Command, args []string) string {
 		case "hosts", "exclude", "local", "keep":
 			return
 		}
-		if f.Value.Type() == "bool" && f.Value.String() == "true" {
-			words = append(words, "--"+f.Name)
-			return
-		}
-		words = append(words, "--"+f.Name, quoted(strings.Trim(f.Value.String(), "[]")))
+		words = append(words, flagWords(f)...)
 	})
 	return strings.Join(words, " ")
+}
+
+// flagWords say once more what a flag was told.
+func flagWords(f *pflag.Flag) []string {
+	name, value := "--"+f.Name, f.Value.String()
+	if _, isList := f.Value.(pflag.SliceValue); isList {
+		value = strings.TrimSuffix(strings.TrimPrefix(value, "["), "]")
+	}
+	switch f.NoOptDefVal {
+	case "":
+		return []string{name, quoted(value)}
+	case value:
+		return []string{name}
+	}
+	return []string{name + "=" + quoted(value)} // such a flag does not take the next word
 }
 
 // quoted is a word as a shell takes it.

@@ -138,6 +138,16 @@ func TestPushAgain(t *testing.T) {
 	if want := `push 'it'\''s' b --bwlimit 1MB --force --keys k1,k2 --preserve`; s.again != want {
 		t.Errorf("%s, want %s", s.again, want)
 	}
+	s = settingsOf(t, "-w node[1-3] --racks [a-z]+([0-9]) --force=false --keys k[1] --expect sha256:"+strings.Repeat("0", 64)+" -- -a -b")
+	want := "push ./-a ./-b --expect sha256:" + strings.Repeat("0", 64) + " --force=false --keys 'k[1]' --preserve --racks '[a-z]+([0-9])'"
+	if s.again != want {
+		t.Fatalf("%s, want %s", s.again, want)
+	}
+	o := &pushOptions{} // a shell would take the quotes away
+	again := newPushWith(o)
+	if err := again.ParseFlags(strings.Fields(strings.ReplaceAll(s.again+" -w node2", "'", ""))[1:]); err != nil || o.force || o.racks != "[a-z]+([0-9])" || len(again.Flags().Args()) != 2 {
+		t.Errorf("%v, %+v, %q", err, o, again.Flags().Args())
+	}
 }
 
 // someFailed is a report in which three hosts of five have failed.
