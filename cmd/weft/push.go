@@ -78,7 +78,6 @@ func (o *pushOptions) addTargets(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.hosts, "hosts", "w", nil, "`HOSTS`: node[01-64],db1:7471, ^FILE, or - for standard input; may be repeated")
 	f.StringArrayVarP(&o.exclude, "exclude", "x", nil, "`HOSTS` that are left out")
-	f.IntVar(&o.local, "local", 0, "start `N` agents here, in temporary folders")
 	f.IntVar(&o.port, "port", control.DefaultPort, "`PORT` of agents that have no other")
 	f.StringSliceVar(&o.keys, "keys", nil, "PEM `FILES` that say who pushes (pusher.pem in ~/.config/weft or /etc/weft)")
 	f.IntVar(&o.fanout, "fanout", 32, "`N` hosts that are called at a time")
@@ -92,9 +91,10 @@ func (o *pushOptions) addTargets(cmd *cobra.Command) {
 	f.BoolVarP(&o.verbose, "verbose", "v", false, "every host, and the log")
 }
 
-// addTransfer adds the flags that say how the bytes travel.
+// addTransfer adds the flags that say how the bytes travel, or only among agents that are started for it.
 func (o *pushOptions) addTransfer(cmd *cobra.Command) {
 	f := cmd.Flags()
+	f.IntVar(&o.local, "local", 0, "start `N` agents here, in temporary folders")
 	f.StringVar(&o.bandwidth, "bwlimit", "", "`RATE` at which each host sends at most: 100MB or 800mbit (all it can)")
 	f.StringVar(&o.rate, "rate", "", "`RATE` of the links, 10gbit, if it need not be measured")
 	f.StringVar(&o.racks, "racks", "", "`FILE` with lines \"rack: hosts\", or a regular expression over names whose first group is the rack")

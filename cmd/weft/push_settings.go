@@ -102,6 +102,8 @@ func (o *pushOptions) fillHosts(cmd *cobra.Command, s *pushSettings) (err error)
 		return fmt.Errorf("--local %d: 1 to %d agents can be started here", o.local, maxLocal)
 	case given("local"):
 		o.hosts = []string{fmt.Sprintf("node[1-%d]", o.local)}
+	case len(o.hosts) == 0 && cmd.Flags().Lookup("local") == nil:
+		return fmt.Errorf("to which hosts? Say -w HOSTS; see '%s --help'", cmd.CommandPath())
 	case len(o.hosts) == 0:
 		return errors.New("to which hosts? Say -w HOSTS, or --local N to try it here")
 	}
