@@ -59,9 +59,14 @@ func (o *pushOptions) settings(cmd *cobra.Command, args []string) (*pushSettings
 	return s, nil
 }
 
-// fromEnvironment gives flags that are not on the command line the values that the environment has for them.
+// fromEnvironment gives flags that are not on the command line the values that the environment has for them. Hosts that the command line names, or
+// starts, are meant, and no others.
 func fromEnvironment(flags *pflag.FlagSet) (failed error) {
+	local, hosts := flags.Changed("local"), flags.Changed("hosts")
 	flags.VisitAll(func(f *pflag.Flag) {
+		if local && (f.Name == "hosts" || f.Name == "exclude") || hosts && f.Name == "local" {
+			return
+		}
 		if f.Changed || f.Name == "help" || f.Name == "device" || failed != nil { // WEFT_DEVICE says less than --device: see choiceFlags
 			return
 		}

@@ -128,6 +128,14 @@ func TestPushSettingsFromTheEnvironment(t *testing.T) {
 	if s.config.Rate != 2e6 || s.config.Block != 64<<10 || s.config.Fan != 7 || len(s.names) != 3 {
 		t.Errorf("%+v", s.config)
 	}
+	t.Setenv("PUSH_EXCLUDE", "node1")
+	if s := settingsOf(t, "a --local 2"); s.local != 2 || len(s.names) != 2 {
+		t.Errorf("%d, %q", s.local, s.names)
+	}
+	t.Setenv("PUSH_LOCAL", "2")
+	if s := settingsOf(t, "a b -w node[1-4]"); s.local != 0 || len(s.names) != 3 {
+		t.Errorf("%d, %q", s.local, s.names)
+	}
 	t.Setenv("PUSH_FANOUT", "many")
 	badInput{"push a b", exitUsage, "PUSH_FANOUT=many: "}.check(t)
 }
