@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -13,8 +14,9 @@ import (
 
 // The block of lines on a terminal: words at the left, and what there is to say of them.
 const (
-	labelWidth  = 11
-	maxBarWidth = 60
+	labelWidth   = 11
+	maxBarWidth  = 60
+	usualColumns = 80 // of a terminal that does not say how wide it is
 )
 
 // phaseWords are what is under way, for people; where a phase has no other, its name does.
@@ -30,10 +32,11 @@ func phaseWord(phase string) string {
 	return phase
 }
 
-// block is how far the push is, in a few lines of at most so many columns.
+// block is how far the push is, in a few lines of at most so many columns; 0: nobody knows how many there are.
 func (s *pushState) block(gone time.Duration, columns int) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	columns = cmp.Or(columns, usualColumns)
 	lines := []string{s.barLine(gone, columns)}
 	if parts := s.parts(); len(parts) > 0 {
 		lines = append(lines, labelled("", parts, columns))

@@ -56,6 +56,9 @@ slowest    node3 210 MB/s (link)`
 	if got := "\n" + stateOf(halfWay()...).block(9*time.Second, 38); got != narrow {
 		t.Errorf("%s\nwant %s", got, narrow)
 	}
+	if got, usual := stateOf(halfWay()...).block(9*time.Second, 0), stateOf(halfWay()...).block(9*time.Second, 80); got != usual || !strings.Contains(got, "efficiency 92 %") {
+		t.Errorf("in a terminal of unknown width:\n%s", got)
+	}
 	if got := stateOf(halfWay()[:2]...).block(9*time.Second, 80); got != "reading    3 files, 2.56 GB, 9s\nhosts      5 not connected" {
 		t.Error(got)
 	}
