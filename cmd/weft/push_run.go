@@ -44,10 +44,15 @@ func (s *pushSettings) push(ctx context.Context) error {
 	if !s.config.DryRun {
 		s.remember(report)
 	}
-	if !s.mute && !s.asJSON && (report.Error == "" || verified(report) > 0) {
+	if s.tells(show, report) {
 		show.print(s.reportLines(report))
 	}
 	return errors.Join(s.failure(ctx, report), show.err, err)
+}
+
+// tells reports whether people are shown a report: if the error does not say it all.
+func (s *pushSettings) tells(show *pushShow, r *push.Report) bool {
+	return !s.mute && !s.asJSON && (r.Error == "" || verified(r) > 0 || show.owesReport())
 }
 
 func (s *pushSettings) newShow() *pushShow {

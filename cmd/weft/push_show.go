@@ -87,6 +87,9 @@ func (s *pushShow) news(e push.Event) string {
 	return ""
 }
 
+// owesReport reports whether more hosts have failed than were named, so that only a report says which.
+func (s *pushShow) owesReport() bool { return s.told > maxToldFailures }
+
 func (s *pushShow) failure(e push.Event) string {
 	s.told++
 	switch {

@@ -143,6 +143,9 @@ func TestPushNewsAreNotEndless(t *testing.T) {
 	var errs bytes.Buffer
 	s := newPushShow(&bytes.Buffer{}, &errs, false, false, false, nil)
 	for i := range 1000 {
+		if owes := i > maxToldFailures; s.owesReport() != owes {
+			t.Fatalf("after %d hosts that failed a report is owed: %v", i, !owes)
+		}
 		s.event(push.Event{Kind: push.EventHostFailed, Host: fmt.Sprint("node", i), Text: "no route"})
 	}
 	if n := strings.Count(errs.String(), "\n"); n != maxToldFailures || !strings.HasSuffix(errs.String(), "the report will tell\n") {

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -241,6 +242,27 @@ func TestPushStopped(t *testing.T) {
 	f := failureOf(ctx, (&pushSettings{}).failure(ctx, r))
 	if f.status != push.ExitInterrupted || f.Kind != "interrupted" || f.Error != "interrupted: 2 of 5 hosts have it; the same command resumes it" {
 		t.Errorf("%+v", f)
+	}
+}
+
+// Who was promised a report gets it, also of a push that has ended as a whole, and that nobody has.
+func TestPushKeepsItsPromise(t *testing.T) {
+	s := settingsOf(t, "tree /srv -w node[1-30]")
+	show := s.newShow()
+	show.errs, show.progress.out = io.Discard, io.Discard
+	late := &push.Report{Exit: push.ExitLate, Error: "the deadline is over"}
+	if s.tells(show, late) {
+		t.Error("the error has said it already")
+	}
+	for _, name := range s.names {
+		show.event(push.Event{Kind: push.EventHostFailed, Host: name, Text: "no route"})
+		late.Hosts = append(late.Hosts, push.HostReport{Host: name, Outcome: push.OutcomeFailed, Text: "no route"})
+	}
+	if lines := strings.Join(s.reportLines(late), "\n"); !s.tells(show, late) || !strings.Contains(lines, "node[1-30]: no route\n") {
+		t.Errorf("nobody hears of %s", lines)
+	}
+	if s.mute = true; s.tells(show, late) {
+		t.Error("with -q a report is shown")
 	}
 }
 
