@@ -65,12 +65,13 @@ func (s *pushSettings) explain(ctx context.Context) error {
 	if report == nil {
 		return err
 	}
-	if !s.asJSON && report.Plan != nil {
+	plain := !s.asJSON && !s.mute
+	if plain && report.Plan != nil {
 		show.print(planLines(report.Plan))
 		show.keep(drawPlan(s.out, report))
 		show.print([]string{""})
 	}
-	if !s.asJSON {
+	if plain {
 		show.print(s.dryLines(report))
 	}
 	return errors.Join(s.failure(ctx, report), show.err)
@@ -120,8 +121,11 @@ func (o *pushOptions) explainLast(cmd *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.asJSON {
+	switch {
+	case o.asJSON:
 		return json.NewEncoder(cmd.OutOrStdout()).Encode(last)
+	case o.mute:
+		return nil
 	}
 	return o.printLast(cmd.OutOrStdout(), last)
 }

@@ -128,6 +128,9 @@ func TestPushLocalDryRun(t *testing.T) {
 	if status != 0 || !strings.Contains(out, "The schedule, for ") || !strings.Contains(out, "member 2") {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
+	if status, out, errs := pushed(t, "explain", source, "--local", "2", "-q"); status != 0 || out+errs != "" {
+		t.Errorf("-q: status %d, %s%s", status, out, errs)
+	}
 }
 
 // slowPush starts a push that takes long, and waits until it sends.

@@ -283,6 +283,9 @@ func TestExplainLast(t *testing.T) {
 	if strings.Index(out, "node1 → node2  ") > strings.Index(out, "pusher → node1  ") {
 		t.Errorf("the slowest hop is not the first:\n%s", out)
 	}
+	if status, out, errs := weft("explain", "--last", "-q"); status != 0 || out+errs != "" {
+		t.Errorf("-q: status %d, %s%s", status, out, errs)
+	}
 	_, out, _ = weft("explain", "--last", "--json")
 	var last lastPush
 	if err := json.Unmarshal([]byte(out), &last); err != nil || last.Report.Exit != push.ExitPartial {
