@@ -54,7 +54,7 @@ code runs on RDMA devices, on a software NIC that needs no hardware (within a
 process, in shared memory, over TCP) and in a deterministic simulator.
 
 Exit status: 0 done, 1 something failed, 2 wrong usage, 130 Ctrl-C, 143 SIGTERM;
-'weft push --help' has more. A second Ctrl-C or SIGTERM ends at once.
+'weft push --help' has more. Another Ctrl-C or SIGTERM ends at once.
 
 With --json an error is one JSON object on the last line of standard error, with
 its text and its kind: {"error": "...", "kind": "usage"}. Kinds are usage,

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,8 +27,10 @@ const madeUpSize = 256 << 20
 type localAgents struct {
 	dir       string            // of all that belongs to them
 	addresses map[string]string // by name
-	family    family
 	outputs   []*os.File
+
+	mu     sync.Mutex // around family: who ends this process at once has it in another goroutine
+	family family
 }
 
 // Reach knows where they listen: any port that was free.
@@ -44,6 +47,7 @@ func (s *pushSettings) withAgents(ctx context.Context, work func(context.Context
 	if l.dir, err = os.MkdirTemp(s.roomiest(), "weft-push-"); err != nil {
 		return err
 	}
+	defer onExit(ctx, func() { s.abandon(l) })()
 	defer func() { err = errors.Join(err, s.leave(l)) }()
 	if !s.mute && !s.asJSON {
 		fmt.Fprintf(s.errs, "starting %s in %s\n", counted(s.local, "agent"), l.dir)
@@ -89,6 +93,27 @@ func (s *pushSettings) leave(l *localAgents) error {
 		return err
 	}
 	return os.RemoveAll(l.dir)
+}
+
+// abandon is leave for who cannot wait: this process ends at once.
+func (s *pushSettings) abandon(l *localAgents) {
+	if s.keep {
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, c := range l.family.children {
+		_ = c.command.Process.Kill() // it may have ended
+	}
+	soon, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	for _, c := range l.family.children {
+		select {
+		case <-c.ended: // who still writes keeps its folder from being removed
+		case <-soon.Done():
+		}
+	}
+	_ = os.RemoveAll(l.dir) // nobody is left to hear of it
 }
 
 // prepare makes what the agents and their pusher need: keys, folders, and something to push.
@@ -176,8 +201,10 @@ func (l *localAgents) start(name string) error {
 	if err != nil {
 		return err
 	}
-	l.family.children, l.outputs = append(l.family.children, c), append(l.outputs, output)
 	go c.runWait(func(error) {})
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.family.children, l.outputs = append(l.family.children, c), append(l.outputs, output)
 	return nil
 }
 

@@ -164,6 +164,42 @@ func TestPushLocalInterrupted(t *testing.T) {
 	empty(t, temporary)
 }
 
+// Who does not want to wait for the end, either, leaves as little behind.
+func TestPushLocalEndsAtOnce(t *testing.T) {
+	temporary := freshFolders(t)
+	cmd, said := slowPush(t)
+	for _, agent := range childrenOf(cmd.Process.Pid) { // so that the end takes its time
+		if err := syscall.Kill(agent, syscall.SIGSTOP); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, word := range []string{"Ctrl-C again within a second stops it\n", "weft: ending; another Ctrl-C ends at once\n"} {
+		cmd.Process.Signal(os.Interrupt)
+		said.await(t, word)
+	}
+	cmd.Process.Signal(os.Interrupt)
+	if status := ended(t, cmd); status != exitSignal+int(syscall.SIGINT) || strings.Contains(said.String(), "hosts have it") {
+		t.Errorf("status %d, %s", status, said)
+	}
+	empty(t, temporary)
+}
+
+// Who has said Ctrl-C hears what another one does; who has said SIGTERM reads a log, and finds nothing in it that does not belong there.
+func TestWhoHearsHowToEndAtOnce(t *testing.T) {
+	for number, want := range map[syscall.Signal]string{syscall.SIGINT: "weft: ending; another Ctrl-C ends at once\n", syscall.SIGTERM: ""} {
+		var errs lines
+		ctx, stop := untilSignal(&errs)
+		if err := syscall.Kill(os.Getpid(), number); err != nil {
+			t.Fatal(err)
+		}
+		<-ctx.Done()
+		time.Sleep(endingTime + 200*time.Millisecond)
+		if stop(); errs.String() != want {
+			t.Errorf("%v: %q", number, &errs)
+		}
+	}
+}
+
 func TestPushLocalTerminated(t *testing.T) {
 	temporary := freshFolders(t)
 	cmd, said := slowPush(t)

@@ -20,11 +20,11 @@ type signalError struct{ number syscall.Signal }
 
 func (e signalError) Error() string { return e.number.String() }
 
-// untilSignal is a context that ends with the first Ctrl-C or SIGTERM. The second one ends the process at once. If the end
+// untilSignal is a context that ends with the first Ctrl-C or SIGTERM. The next one ends the process at once. If the end
 // takes long, errs hears of that. The returned function ends the watch.
 func untilSignal(errs io.Writer) (context.Context, func()) {
-	first := &firstInterrupt{}
-	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), interruptKey{}, first))
+	i := &interrupted{}
+	ctx, cancel := context.WithCancelCause(context.WithValue(context.Background(), interruptKey{}, i))
 	came := make(chan os.Signal, 2)
 	signal.Notify(came, os.Interrupt, syscall.SIGTERM)
 	finished, watching := make(chan struct{}), make(chan struct{})
@@ -33,11 +33,14 @@ func untilSignal(errs io.Writer) (context.Context, func()) {
 		for {
 			select {
 			case number := <-came:
-				if number == os.Interrupt && first.taken() {
+				if number == os.Interrupt && i.taken() {
 					continue
 				}
 				cancel(signalError{number.(syscall.Signal)})
-				awaitEnd(errs, came, finished)
+				if number != os.Interrupt {
+					errs = io.Discard // nobody sits there who could do something, and it may be the log of a daemon
+				}
+				i.awaitEnd(errs, came, finished)
 			case <-finished:
 			}
 			return
@@ -51,47 +54,68 @@ func untilSignal(errs io.Writer) (context.Context, func()) {
 	}
 }
 
-// firstInterrupt is for commands in which a Ctrl-C asks for something before it ends them.
-type firstInterrupt struct {
-	mu   sync.Mutex
-	take func() bool
+// interrupted is what commands have to do with signals.
+type interrupted struct {
+	mu    sync.Mutex
+	take  func() bool // uses a Ctrl-C for something else than the end
+	leave func()      // is called before the process ends at once
 }
 
 type interruptKey struct{}
 
 // onInterrupt has take asked, at every Ctrl-C, whether it is done with that: then the command goes on. The returned function ends it.
 func onInterrupt(ctx context.Context, take func() bool) func() {
-	first, ok := ctx.Value(interruptKey{}).(*firstInterrupt)
+	i, ok := ctx.Value(interruptKey{}).(*interrupted)
 	if !ok {
 		return func() {}
 	}
-	first.set(take)
-	return func() { first.set(nil) }
+	i.set(func() { i.take = take })
+	return func() { i.set(func() { i.take = nil }) }
 }
 
-func (f *firstInterrupt) set(take func() bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.take = take
+// onExit has something be done before a signal ends the process at once. The returned function takes that back.
+func onExit(ctx context.Context, leave func()) func() {
+	i, ok := ctx.Value(interruptKey{}).(*interrupted)
+	if !ok {
+		return func() {}
+	}
+	i.set(func() { i.leave = leave })
+	return func() { i.set(func() { i.leave = nil }) }
+}
+
+func (i *interrupted) set(change func()) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	change()
 }
 
 // taken reports whether somebody has used a Ctrl-C for something else than the end.
-func (f *firstInterrupt) taken() bool {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	return f.take != nil && f.take()
+func (i *interrupted) taken() bool {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	return i.take != nil && i.take()
+}
+
+// left is for somebody who ends the process at once.
+func (i *interrupted) left() {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if i.leave != nil {
+		i.leave()
+	}
 }
 
 // awaitEnd waits for an end that was asked for. Who waits for long is told what can be done, and may do it.
-func awaitEnd(errs io.Writer, came <-chan os.Signal, finished <-chan struct{}) {
+func (i *interrupted) awaitEnd(errs io.Writer, came <-chan os.Signal, finished <-chan struct{}) {
 	long := time.After(endingTime)
 	for {
 		select {
 		case <-finished:
 			return
 		case <-long:
-			fmt.Fprintln(errs, "weft: ending; a second Ctrl-C ends at once")
+			fmt.Fprintln(errs, "weft: ending; another Ctrl-C ends at once")
 		case number := <-came:
+			i.left()
 			os.Exit(exitSignal + int(number.(syscall.Signal)))
 		}
 	}
