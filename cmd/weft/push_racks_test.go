@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/weft-fabric/weft/internal/units"
 	"github.com/weft-fabric/weft/push"
 )
 
@@ -47,7 +48,8 @@ func TestPushAcrossRacks(t *testing.T) {
 		}
 	}
 	status, said := f.plainly(append(f.pushLine(), "--racks", file, "--algorithm", "rack-pipeline")...)
-	for _, want := range []string{"racks      3; 8.47 MB go from one to another\n", "racks      8.47 MB went from one rack to another\n"} {
+	twice := units.Bytes(2 * f.layout().WireSize())
+	for _, want := range []string{"racks      3; " + twice + " go from one to another\n", "racks      " + twice + " went from one rack to another\n"} {
 		if status != push.ExitOK || !strings.Contains(said, want) {
 			t.Errorf("status %d, no %q: %s", status, want, said)
 		}
