@@ -8,7 +8,7 @@ const (
 	maxPageBlocks = 16
 	pagePayload   = 256 << 10 // bytes that are worth a signature: to check one takes as long as to hash these
 	maxPageBytes  = 16 << 20  // of payload: the pusher reads so much before it sends
-	pagePrefix    = 24       // see page.go
+	pagePrefix    = 24        // see page.go
 	hashBytes     = len(Hash{})
 	sealBytes     = 64 // of an ed25519 signature
 )

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -262,6 +263,27 @@ func TestPreserve(t *testing.T) {
 			if given := stat.Uid == 1234 && stat.Gid == 2345; given != preserve {
 				t.Errorf("%s belongs to %d:%d", i.Path, stat.Uid, stat.Gid)
 			}
+		}
+	}
+}
+
+// Who cannot give files away makes nothing that has its own rights whoever runs it.
+func TestPreserveByOthers(t *testing.T) {
+	if !asSomebody(t) {
+		return
+	}
+	items := []item{folder("d", 0o3777), file("d/f", noise(1, 10))}
+	items[1].Mode = 0o6755
+	r, dir := openTest(t)
+	p := pack(t, items...)
+	for range 2 {
+		o := p.order(".")
+		o.Preserve = true
+		mustDeliver(t, p, r, o)
+	}
+	for path, want := range map[string]fs.FileMode{"d": fs.ModeDir | fs.ModeSticky | 0o777, "d/f": 0o755} {
+		if info, err := os.Lstat(filepath.Join(dir, path)); err != nil || info.Mode() != want {
+			t.Errorf("%s is %v, want %v: %v", path, info.Mode(), want, err)
 		}
 	}
 }

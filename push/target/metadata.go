@@ -19,8 +19,11 @@ type metadata struct {
 // metadataOf is what is to be set: nothing that gives rights to others unless it is asked for.
 func (d *Delivery) metadataOf(e *manifest.Entry) metadata {
 	m := metadata{e.Mode & 0o777, e.UID, e.GID, e.ModTime, d.order.Preserve && os.Geteuid() == 0}
-	if d.order.Preserve {
+	switch {
+	case m.owner:
 		m.mode = e.Mode & 0o7777
+	case d.order.Preserve: // who runs a file would else get the rights of this process's user, who is not the one that was meant
+		m.mode = e.Mode & 0o1777
 	}
 	return m
 }

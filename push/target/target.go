@@ -32,7 +32,7 @@ type Order struct {
 	Dest     string // absolute: below the root; relative: to the root
 	Single   bool   // the only entry is one file: unless Dest is a directory, it is its name
 	Force    bool   // files with other content are replaced
-	Preserve bool   // keep setuid, setgid and sticky, and owners when this process is root
+	Preserve bool   // keep the sticky bit; when this process is root, owners, setuid and setgid too
 	Checksum bool   // of no matter here: what is on disk is always hashed
 	Verify   bool   // compare only: nothing is created or changed
 	Manifest manifest.Summary
