@@ -26,6 +26,7 @@ const madeUpSize = 256 << 20
 // localAgents are agents on this host, for one push.
 type localAgents struct {
 	dir       string            // of all that belongs to them
+	lock      *os.File          // of that
 	addresses map[string]string // by name
 	outputs   []*os.File
 
@@ -44,9 +45,10 @@ func (s *pushSettings) withAgents(ctx context.Context, work func(context.Context
 		return work(ctx)
 	}
 	l := &localAgents{addresses: map[string]string{}}
-	if l.dir, err = os.MkdirTemp(s.roomiest(), "weft-push-"); err != nil {
+	if err := s.makeFolder(l); err != nil {
 		return err
 	}
+	defer l.lock.Close() //nolint:errcheck // it was only locked
 	defer onExit(ctx, func() { s.abandon(l) })()
 	defer func() { err = errors.Join(err, s.leave(l)) }()
 	if !s.mute && !s.asJSON {
@@ -61,12 +63,27 @@ func (s *pushSettings) withAgents(ctx context.Context, work func(context.Context
 	return work(ctx)
 }
 
+// makeFolder makes the folder of agents, and removes those that earlier pushes could not, because they were killed.
+func (s *pushSettings) makeFolder(l *localAgents) (err error) {
+	for _, below := range []string{os.TempDir(), memoryFolder} {
+		sweepFolders(below)
+	}
+	pattern := localPattern
+	if s.keep {
+		pattern = keptPattern
+	}
+	l.dir, l.lock, err = lockedFolder(s.roomiest(), pattern)
+	return err
+}
+
+// memoryFolder is where files lie in memory.
+const memoryFolder = "/dev/shm"
+
 // roomiest is where to make folders; empty: where the system has them. What is made up goes into memory if there is plenty: then disks do
 // not decide how fast it looks.
 func (s *pushSettings) roomiest() string {
-	const memory = "/dev/shm"
-	if need := s.madeUpRoom(); os.Getenv("TMPDIR") == "" && need > 0 && cast.FreeMemory() > 3*need && haveRoom(memory, need) == nil {
-		return memory
+	if need := s.madeUpRoom(); os.Getenv("TMPDIR") == "" && need > 0 && cast.FreeMemory() > 3*need && haveRoom(memoryFolder, need) == nil {
+		return memoryFolder
 	}
 	return ""
 }

@@ -164,6 +164,40 @@ func TestPushLocalInterrupted(t *testing.T) {
 	empty(t, temporary)
 }
 
+// What a pusher leaves that was killed is removed by the next one, and nothing that somebody still uses or wants to keep.
+func TestPushLocalSweeps(t *testing.T) {
+	temporary, source := freshFolders(t), tree(t)
+	if status, _, errs := pushed(t, "push", source, "--local", "1", "--keep", "-q"); status != 0 {
+		t.Fatalf("status %d, %s", status, errs)
+	}
+	inUse, _ := slowPush(t)
+	dead, _ := slowPush(t)
+	folders := func() int {
+		t.Helper()
+		all, err := os.ReadDir(temporary)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return len(all)
+	}
+	dead.Process.Kill()
+	ended(t, dead)
+	if n := folders(); n != 3 {
+		t.Fatalf("%d folders, want what is kept, what is in use, and what is left", n)
+	}
+	if status, _, errs := pushed(t, "push", source, "--local", "1", "-q"); status != 0 {
+		t.Fatalf("status %d, %s", status, errs)
+	}
+	if n := folders(); n != 2 {
+		t.Errorf("%d folders, want what is kept and what is in use", n)
+	}
+	inUse.Process.Signal(syscall.SIGTERM)
+	ended(t, inUse)
+	if n := folders(); n != 1 {
+		t.Errorf("%d folders, want what is kept", n)
+	}
+}
+
 // Who does not want to wait for the end, either, leaves as little behind.
 func TestPushLocalEndsAtOnce(t *testing.T) {
 	temporary := freshFolders(t)
