@@ -27,6 +27,7 @@ type fleet struct {
 	pusher string // its keys
 	way    string // of the bytes; empty: tcp
 	source string // a tree, which comes to the root of each agent
+	bytes  uint64 // of its content; 0: of all its files, none of which is hollow or has two names
 	agents []*fleetAgent
 
 	network *network.Network // nil: they are all on this host

@@ -32,19 +32,25 @@ func (f *fleet) clean(r *push.Report) {
 	}
 }
 
-// noWrongByte compares every file that has its name.
+// noWrongByte compares every file that has its name, and looks for names that nobody has pushed.
 func (f *fleet) noWrongByte(a *fleetAgent) {
 	f.t.Helper()
 	err := filepath.WalkDir(a.root, func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
+		case path == a.root:
+			return nil
 		case entry.Name() == ".weft":
 			return fs.SkipDir
-		case !entry.Type().IsRegular():
-			return nil
 		}
 		name, _ := filepath.Rel(a.root, path)
+		if info, wrong := os.Lstat(filepath.Join(filepath.Dir(f.source), name)); wrong != nil || info.Mode().Type() != entry.Type() {
+			f.t.Errorf("%s has %s, a %v: %v", a.name, name, entry.Type(), wrong)
+		}
+		if !entry.Type().IsRegular() {
+			return nil
+		}
 		got, err := os.ReadFile(path)
 		want, wrong := os.ReadFile(filepath.Join(filepath.Dir(f.source), name))
 		if wrong != nil || !bytes.Equal(got, want) {
@@ -103,6 +109,9 @@ func (f *fleet) allHeld(r *push.Report) map[*fleetAgent]int {
 // layout is how the content is cut into blocks.
 func (f *fleet) layout() manifest.Layout {
 	f.t.Helper()
+	if f.bytes > 0 {
+		return manifest.NewLayout(manifest.ContentStream, f.bytes, fleetBlock)
+	}
 	size := int64(0)
 	err := filepath.WalkDir(f.source, func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {

@@ -50,7 +50,7 @@ func put(t *testing.T, path, text string) {
 // same reports where two trees differ.
 func same(t *testing.T, from, to string) {
 	t.Helper()
-	if out, err := exec.Command("diff", "-r", from, to).CombinedOutput(); err != nil {
+	if out, err := exec.Command("diff", "-r", "--no-dereference", from, to).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
 }
