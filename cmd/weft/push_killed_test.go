@@ -94,12 +94,11 @@ func TestPushRelayKilled(t *testing.T) {
 // Two at once are no worse than one.
 func TestPushTwoRelaysKilled(t *testing.T) {
 	t.Parallel()
-	for _, pair := range [][2]int{{0, 1}, {1, 3}, {0, 2}, {2, 3}} {
-		if !isLong() && pair != [2]int{1, 3} {
-			continue
+	atMoments(t, []string{"manifest", "early", "half", "late", "commit"}, func(t *testing.T, m moment) {
+		for _, pair := range [][2]int{{1, 3}, {0, 1}, {0, 2}, {2, 3}}[:long(1, 4)] {
+			t.Run(fmt.Sprint(pair), func(t *testing.T) { newFleet(t, 4, 1<<20).survives(m, pair[:]...) })
 		}
-		t.Run(fmt.Sprint(pair), func(t *testing.T) { newFleet(t, 4, 1<<20).survives(half, pair[:]...) })
-	}
+	})
 }
 
 // Blocks in shared memory, by which agents of one host pass them on, are no worse: who is killed leaves nobody waiting.
@@ -155,7 +154,7 @@ func (f *fleet) ended(u *underWay) *push.Report {
 // When the pusher is gone, agents stop and keep what they have, and the next push goes on from there.
 func TestPushPusherKilled(t *testing.T) {
 	t.Parallel()
-	atMoments(t, []string{half.name}, func(t *testing.T, m moment) { // agents wait for ten seconds
+	atMoments(t, []string{"manifest", "early", "half", "commit"}, func(t *testing.T, m moment) { // agents wait for ten seconds
 		f := newFleet(t, 2, 1<<20)
 		if m.name == "examine" {
 			f.give(f.agents[0])
