@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/weft-fabric/weft/push"
@@ -21,7 +22,7 @@ type Push struct {
 	Again   bool                  // push it a second time, with --checksum: there is nothing to do
 	Kill    int                   // the agent of this host is killed when half has arrived; 0: none is
 	Slow    int                   // the link of this host has half the rate; 0: none has
-	Enough  func(push.Event) bool // then the pusher is interrupted; nil: it ends by itself
+	Enough  func(push.Event) bool // then the pusher is stopped; nil: it ends by itself
 }
 
 // Pushed is how it went.
@@ -161,7 +162,7 @@ func (d *Delivery) pushOnce(ctx context.Context, p Push, source string, agents [
 	command.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(d.folder, "cache"), "TMPDIR="+d.folder)
 	run := &pushing{Push: p, done: map[string]time.Duration{}, doneAt: map[string]time.Time{}}
 	run.kill = func() { _ = agents[p.Kill].command.Process.Kill() }
-	run.stop = func() { _ = command.Process.Signal(os.Interrupt) }
+	run.stop = func() { _ = command.Process.Signal(syscall.SIGTERM) } // the first Ctrl-C only asks how far it is, and two at once are one
 	command.Stdout = run
 	began := time.Now()
 	process, err := d.startCommand(command)

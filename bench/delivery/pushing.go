@@ -20,7 +20,6 @@ type pushing struct {
 	kill, stop func()
 	line       []byte // that has not ended
 	killed     bool
-	interrupts int
 	enough     bool
 	report     *push.Report
 	doneAt     map[string]time.Time
@@ -60,9 +59,8 @@ func (p *pushing) hear(line []byte) {
 		p.killed = true
 		p.kill()
 	}
-	// The first interrupt only asks how far it is.
-	if p.enough = p.enough || p.Enough != nil && p.Enough(e); p.enough && p.interrupts < 2 {
-		p.interrupts++
+	if !p.enough && p.Enough != nil && p.Enough(e) {
+		p.enough = true
 		p.stop()
 	}
 }
