@@ -61,6 +61,23 @@ func TestDiskFull(t *testing.T) {
 	}
 }
 
+// What is in place may be what is to come, so that no space is needed; but not if it is too short for that.
+func TestPreflightBesideAFile(t *testing.T) {
+	dir := t.TempDir()
+	mountAt(t, dir, "size=1m", 0)
+	r, p := openAt(t, dir), pack(t, file("large", noise(1, 2<<20)))
+	for size, want := range map[int64]error{100: ErrSpace, 2 << 20: nil} {
+		name := filepath.Join(dir, "large")
+		write(t, name, nil)
+		if err := os.Truncate(name, size); err != nil { // a hole, for which there is room
+			t.Fatal(err)
+		}
+		if err := r.Preflight(p.order(".")); !errors.Is(err, want) {
+			t.Errorf("beside %d bytes: %v, should be %v", size, err, want)
+		}
+	}
+}
+
 // Who finds the disk full when it takes over from another push leaves what that had.
 func TestDiskFullWhileTakingOver(t *testing.T) {
 	for name, change := range map[string]func(*Order){

@@ -121,7 +121,7 @@ func mountIn(dir *os.File, name string) (mount, error) {
 
 // checkSpace compares what is free with what a push takes that finds nothing there. One that does is judged when its manifest is known.
 func (r *Root) checkSpace(o *Order, p *place) error {
-	if !p.absent() && r.anyTop(o, p) || r.hasPartial(o, p) {
+	if !p.absent() && r.mayHave(o, p) || r.hasPartial(o, p) {
 		return nil
 	}
 	return r.room(o.Manifest.Disk + o.Manifest.Size)
@@ -138,14 +138,26 @@ func (r *Root) room(need uint64) error {
 	return nil
 }
 
-func (r *Root) anyTop(o *Order, p *place) bool {
+// mayHave reports whether something of a push may be in place already: what is under one of its names, unless it is too short.
+func (r *Root) mayHave(o *Order, p *place) bool {
 	for _, top := range o.Manifest.Tops {
-		if first, err := openBelow(p.dir, p.of(top), unix.O_PATH|unix.O_NOFOLLOW, entryResolve); err == nil {
-			drop(first)
+		first, err := openBelow(p.dir, p.of(top), unix.O_PATH|unix.O_NOFOLLOW, entryResolve)
+		if err != nil {
+			continue
+		}
+		isNone := o.Manifest.Entries == 1 && isShorter(first, o.Manifest.Content)
+		if drop(first); !isNone {
 			return true
 		}
 	}
 	return false
+}
+
+// isShorter reports whether something is a file of fewer bytes.
+func isShorter(file *os.File, bytes uint64) bool {
+	var s unix.Stat_t
+	err := unix.Fstat(int(file.Fd()), &s)
+	return err == nil && s.Mode&unix.S_IFMT == unix.S_IFREG && uint64(s.Size) < bytes
 }
 
 func (r *Root) hasPartial(o *Order, p *place) bool {
