@@ -73,7 +73,7 @@ type Progress struct {
 	Rate       float64       `json:"rate"`  // bytes a second that one host receives, lately
 	Remaining  time.Duration `json:"remaining_ns"`
 	Elapsed    time.Duration `json:"elapsed_ns"`
-	Efficiency float64       `json:"efficiency"` // bound over what it takes at this rate; 0: not known
+	Efficiency float64       `json:"efficiency"` // this rate over that of a link, which is the bound of long pushes; 0: not known
 	Slowest    []HostRate    `json:"slowest,omitempty"`
 	Alive      int           `json:"alive"`
 	Complete   int           `json:"complete"`
@@ -85,7 +85,7 @@ type HostRate struct {
 	Host string  `json:"host"`
 	Done uint64  `json:"done"`
 	Rate float64 `json:"rate"`
-	Why  string  `json:"why,omitempty"` // "link", "disk"
+	Why  string  `json:"why,omitempty"` // "disk": blocks wait for it
 }
 
 // Outcome is how it ended for a host.

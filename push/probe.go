@@ -15,6 +15,7 @@ const (
 	probeTime     = 40 * time.Millisecond // after which a probe is long enough
 	probeSure     = 20 * time.Millisecond // that the last one took at least, if links decide how fast it is; otherwise it is processors, which encrypt
 	probePatience = 3 * time.Second
+	probeShare    = 100 * time.Millisecond // of sending at the limit, if there is one: a probe has no more bytes, and the next waits until they are due
 )
 
 // probe measures the links to some hosts, and takes the fastest: one of them may be the slow one. Where it cannot be measured, what the
@@ -40,22 +41,49 @@ func (p *pusher) probe(ctx context.Context, all []*host) (best links) {
 func (p *pusher) probeOne(ctx context.Context, h *host) (l links) {
 	ctx, cancel := context.WithTimeout(ctx, probePatience)
 	defer cancel()
-	empty, err := p.probeTook(ctx, h, 0)
+	return p.probeBy(ctx, func(size int) (time.Duration, error) { return p.probeTook(ctx, h, size) })
+}
+
+// probeBy measures a link by something that has so many bytes cross it, and says how long that took.
+func (p *pusher) probeBy(ctx context.Context, cross func(size int) (time.Duration, error)) (l links) {
+	empty, err := cross(0)
 	if err != nil {
 		return l
 	}
 	l.latency = empty / 2
-	for size := probeFirst; size <= probeLast; size *= 2 {
-		took, err := p.probeTook(ctx, h, size)
+	for size := probeFirst; size <= p.mostProbed(); size *= 2 {
+		took, err := cross(size)
 		if err != nil {
 			return l
 		}
 		l.measured(size, took-empty)
+		p.keepToLimit(ctx, size, took)
 		if took > probeTime {
 			break
 		}
 	}
 	return l
+}
+
+// mostProbed is how many bytes a probe may have.
+func (p *pusher) mostProbed() int {
+	if p.Rate == 0 {
+		return probeLast
+	}
+	return int(min(float64(p.Rate)*probeShare.Seconds(), probeLast))
+}
+
+// keepToLimit waits until so many bytes may have been sent at the limit, if there is one, of which sending took a part already.
+func (p *pusher) keepToLimit(ctx context.Context, size int, took time.Duration) {
+	if p.Rate == 0 {
+		return
+	}
+	due := time.NewTimer(timeFor(uint64(size), float64(p.Rate)) - took)
+	defer due.Stop()
+	select {
+	case <-due.C:
+	case <-ctx.Done():
+	}
 }
 
 // measured takes down that so many bytes took so long, besides what an empty message takes.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
@@ -193,11 +194,25 @@ func (c *clock) delivered(g *Progress, views []view) {
 	}
 	if g.Rate = median(rates); g.Rate > 0 {
 		g.Remaining = timeFor(most, g.Rate)
-		if plan := c.p.planned.Load(); plan != nil && plan.Rate > 0 {
-			g.Efficiency = min(1, g.Rate/plan.Rate)
+		if link := c.linkRate(views); link > 0 {
+			g.Efficiency = min(1, g.Rate/link)
 		}
 	}
 	g.Slowest = c.slowest(views)
+}
+
+// linkRate is how many bytes a second a link takes: as planned, or else as the fastest hops have shown until now.
+func (c *clock) linkRate(views []view) float64 {
+	if plan := c.p.planned.Load(); plan != nil && plan.Rate > 0 {
+		return plan.Rate
+	}
+	hops := make(traffic)
+	for _, v := range views {
+		for _, h := range v.status.Hops {
+			hops[route{v.name, strconv.Itoa(h.Rank)}] = sample{h.Bytes, time.Duration(h.Wire)}
+		}
+	}
+	return hops.fastest()
 }
 
 // rateOf is how fast a host receives: what it has got lately counts as much as what was before.

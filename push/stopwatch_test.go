@@ -3,7 +3,9 @@ package push
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
@@ -56,5 +58,24 @@ func TestLinksOfRDMAAreNotMeasured(t *testing.T) {
 	p.LinkRate = 1e11
 	if l := p.findLinks(context.Background(), elsewhere); l != (links{rate: 1e11, isMost: true}) {
 		t.Errorf("%+v", l)
+	}
+}
+
+// A limit is one for probes, too: of how many bytes they have, and how soon they follow each other.
+func TestProbesKeepToTheLimit(t *testing.T) {
+	for limit, want := range map[uint64][]int{0: {0, 256 << 10, 512 << 10, 1 << 20, 2 << 20, 4 << 20}, 1e6: {0}, 10e6: {0, 256 << 10, 512 << 10}} {
+		synctest.Test(t, func(t *testing.T) {
+			p, began, sent, bytes := &pusher{Config: Config{Rate: limit}}, time.Now(), []int(nil), 0
+			p.probeBy(t.Context(), func(size int) (time.Duration, error) {
+				sent, bytes = append(sent, size), bytes+size
+				return time.Millisecond, nil
+			})
+			if !slices.Equal(sent, want) {
+				t.Errorf("a limit of %d: probes of %v, want %v", limit, sent, want)
+			}
+			if took := time.Since(began) + time.Duration(len(sent))*time.Millisecond; limit > 0 && took.Seconds() < float64(bytes)/float64(limit) {
+				t.Errorf("a limit of %d: %d bytes in %v", limit, bytes, took)
+			}
+		})
 	}
 }
