@@ -25,6 +25,7 @@ type pushOptions struct {
 	force, preserve          bool
 	checksum, dryRun         bool
 	expect, failedHosts      string
+	file                     string
 	asJSON, mute, verbose    bool
 }
 
@@ -55,7 +56,8 @@ there), 9 deadline or stall, 130 interrupted. Say it again, and only what is
 missing is sent; --failed-hosts FILE has the hosts for -w ^FILE.
 
 Ctrl-C shows what every host does; a second one within a second stops. The
-environment may have any flag: PUSH_BWLIMIT=100MB, PUSH_KEYS=pusher.pem.`,
+environment may have any flag: PUSH_BWLIMIT=100MB, PUSH_KEYS=pusher.pem. So may
+push.toml in ~/.config/weft or /etc/weft: bwlimit = "100MB".`,
 		Example: `  weft push --local 8                          try it: 256 MiB to 8 agents here
   weft push model.bin -w 'node[01-64]' models/ --keys pusher.pem
   weft push tree/ -w ^hosts -x node07 /srv/data/tree -f --failed-hosts failed
@@ -80,6 +82,7 @@ func (o *pushOptions) addTargets(cmd *cobra.Command) {
 	f.StringArrayVarP(&o.exclude, "exclude", "x", nil, "`HOSTS` that are left out")
 	f.IntVar(&o.port, "port", control.DefaultPort, "`PORT` of agents that have no other")
 	f.StringSliceVar(&o.keys, "keys", nil, "PEM `FILES` that say who pushes (pusher.pem in ~/.config/weft or /etc/weft)")
+	f.StringVar(&o.file, "config", "", "TOML `FILE` with flags that are not said here (push.toml in ~/.config/weft or /etc/weft)")
 	f.IntVar(&o.fanout, "fanout", 32, "`N` hosts that are called at a time")
 	f.DurationVar(&o.connect, "connect-timeout", 10*time.Second, "`TIME` for a host to answer")
 	f.DurationVar(&o.stall, "stall-timeout", time.Minute, "`TIME` without any progress before it is given up")

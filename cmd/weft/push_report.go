@@ -51,7 +51,6 @@ func (s *pushSettings) reportLines(r *push.Report) []string {
 		lines = append(lines, row("this host", "%s for %s and the pusher: together they received %s", counted(runtime.NumCPU(), "core"), counted(s.local, "agent"), bytesPerSecond(r.Rate*float64(s.local))))
 	}
 	if s.verbose {
-		lines = append(lines, row("root hash", "%s", r.Root))
 		lines = append(lines, hostLines(r)...)
 	}
 	return append(lines, s.failedLines(r)...)
@@ -86,6 +85,9 @@ func resultLines(r *push.Report) []string {
 	}
 	if r.CrossBytes > 0 {
 		lines = append(lines, row("racks", "%s went from one rack to another", units.Bytes(r.CrossBytes)))
+	}
+	if r.Root != "" {
+		lines = append(lines, row("root hash", "%s", r.Root))
 	}
 	if r.SHA256 != "" {
 		lines = append(lines, row("sha256", "%s", r.SHA256))

@@ -102,8 +102,8 @@ func (s *pushSettings) open(show *pushShow) error {
 // keyring is who pushes.
 func (s *pushSettings) keyring() (*keys.Keyring, error) {
 	files := s.keys
-	if len(files) == 0 {
-		files = usualKeys()
+	if usual := usualFile(control.RolePusher + ".pem"); len(files) == 0 && usual != "" {
+		files = []string{usual}
 	}
 	if len(files) == 0 {
 		return nil, usageError{errors.New("who pushes? Say --keys pusher.pem; 'weft keys make DIR HOST... --push' makes it, and those of the hosts")}
@@ -116,21 +116,6 @@ func (s *pushSettings) keyring() (*keys.Keyring, error) {
 		return nil, pushError{fmt.Sprintf("--keys %s: the role of %s is %q, and only a %q may push", files[0], id.Name, id.Role, control.RolePusher), push.ExitAuth}
 	}
 	return ring, nil
-}
-
-// usualKeys is where a pusher's keys are if nobody says where; none: they are not there.
-func usualKeys() []string {
-	dirs := []string{"/etc"}
-	if dir, err := os.UserConfigDir(); err == nil {
-		dirs = []string{dir, "/etc"}
-	}
-	for _, dir := range dirs {
-		path := keyPath(filepath.Join(dir, "weft"), control.RolePusher)
-		if _, err := os.Stat(path); err == nil {
-			return []string{path}
-		}
-	}
-	return nil
 }
 
 // failure is what the command fails with.

@@ -40,7 +40,7 @@ type pushSettings struct {
 const maxLocal = 64
 
 func (o *pushOptions) settings(cmd *cobra.Command, args []string) (*pushSettings, error) {
-	if err := fromEnvironment(cmd.Flags()); err != nil {
+	if err := o.fillFlags(cmd.Flags()); err != nil {
 		return nil, err
 	}
 	s := &pushSettings{keys: o.keys, local: o.local, keep: o.keep, failedHosts: o.failedHosts, asJSON: o.asJSON, mute: o.mute, verbose: o.verbose,
@@ -59,28 +59,30 @@ func (o *pushOptions) settings(cmd *cobra.Command, args []string) (*pushSettings
 	return s, nil
 }
 
-// fromEnvironment gives flags that are not on the command line the values that the environment has for them. Hosts that the command line names, or
-// starts, are meant, and no others.
-func fromEnvironment(flags *pflag.FlagSet) (failed error) {
-	local, hosts := flags.Changed("local"), flags.Changed("hosts")
-	flags.VisitAll(func(f *pflag.Flag) {
-		if local && (f.Name == "hosts" || f.Name == "exclude") || hosts && f.Name == "local" {
-			return
+// fillFlags gives flags that are not on the command line the values that the environment has for them, or else a file.
+func (o *pushOptions) fillFlags(flags *pflag.FlagSet) error {
+	if err := fallback(fromEnvironment).fill(flags); err != nil {
+		return err
+	}
+	file, err := pushFile(o.file)
+	if err != nil {
+		return err
+	}
+	return file.fill(flags)
+}
+
+// fromEnvironment is what the environment says of a flag.
+func fromEnvironment(flag string) (values []string, from string) {
+	if flag == "help" || flag == "device" { // WEFT_DEVICE says less than --device: see choiceFlags
+		return nil, ""
+	}
+	name := strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	for _, variable := range []string{"PUSH_" + name, "WEFT_" + name} {
+		if value := os.Getenv(variable); value != "" {
+			return []string{value}, variable + "=" + value
 		}
-		if f.Changed || f.Name == "help" || f.Name == "device" || failed != nil { // WEFT_DEVICE says less than --device: see choiceFlags
-			return
-		}
-		name := strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		for _, variable := range []string{"PUSH_" + name, "WEFT_" + name} {
-			if value := os.Getenv(variable); value != "" {
-				if err := flags.Set(f.Name, value); err != nil {
-					failed = fmt.Errorf("%s=%s: %s", variable, value, withoutFunction(err))
-				}
-				return
-			}
-		}
-	})
-	return failed
+	}
+	return nil, ""
 }
 
 func (o *pushOptions) checkNumbers(cmd *cobra.Command, _ *pushSettings) error {

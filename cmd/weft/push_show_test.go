@@ -26,7 +26,7 @@ func halfWay() []push.Event {
 		{Kind: push.EventPhase, Phase: "send"},
 		{Kind: push.EventDemoted, Host: "node3", Text: "its link is slow"},
 		{Kind: push.EventProgress, Progress: &push.Progress{Phase: "send", Done: 3_600_000_000, Total: 7_680_000_000, Rate: 430e6,
-			Remaining: 3200 * time.Millisecond, Efficiency: 0.921, Slowest: []push.HostRate{{Host: "node3", Done: 1, Rate: 210e6, Why: "link"}, {Host: "node1", Done: 2, Rate: 380e6}, {Host: "node5"}}}},
+			Remaining: 3200 * time.Millisecond, Efficiency: 0.921, Slowest: []push.HostRate{{Host: "node3", Done: 1, Rate: 210e6, Why: "disk"}, {Host: "node1", Done: 2, Rate: 380e6}, {Host: "node5"}}}},
 		{Kind: push.EventHostDone, Host: "node2"},
 	}
 }
@@ -44,7 +44,7 @@ func TestPushBlock(t *testing.T) {
 sending    [============================                                ]  47 %
            3.60 GB of 7.68 GB, 430 MB/s each, 3s left, efficiency 92 %
 hosts      1 receiving, 1 complete, 1 not connected, 1 slow, 1 failed
-slowest    node3 210 MB/s (link), node1 380 MB/s`
+slowest    node3 210 MB/s (disk), node1 380 MB/s`
 	if got := "\n" + stateOf(halfWay()...).block(9*time.Second, 120); got != want {
 		t.Errorf("%s\nwant %s", got, want)
 	}
@@ -52,7 +52,7 @@ slowest    node3 210 MB/s (link), node1 380 MB/s`
 sending    [========          ]  47 %
            3.60 GB of 7.68 GB
 hosts      1 receiving, 1 complete
-slowest    node3 210 MB/s (link)`
+slowest    node3 210 MB/s (disk)`
 	if got := "\n" + stateOf(halfWay()...).block(9*time.Second, 38); got != narrow {
 		t.Errorf("%s\nwant %s", got, narrow)
 	}

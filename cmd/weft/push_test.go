@@ -188,6 +188,7 @@ files      node1: 3 written, 0 were there already
 repairs    1 time: the others went on without hosts that failed or were slow
 slow       node2: served after the others
 racks      4.00 GB went from one rack to another
+root hash  9f3c
 
 node[40-41]: not enough space; at node40: 3 GB needed, 2 free
 node42: no route to host
