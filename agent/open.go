@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/weft-fabric/weft/internal/printable"
 	"github.com/weft-fabric/weft/keys"
@@ -152,7 +153,7 @@ func (a *agent) begin(caller keys.Identity, order target.Order, key ed25519.Publ
 	d, err := a.disk.Begin(order)
 	if err != nil {
 		a.giveBack(order.ID)
-		return nil, err
+		return nil, a.orSilent(err)
 	}
 	s := a.newSession(caller, order, d, manifest.NewVerifier(order.ID, key))
 	if err := a.add(s); err != nil {
@@ -162,6 +163,22 @@ func (a *agent) begin(caller keys.Identity, order target.Order, key ed25519.Publ
 	a.counts.pushes.Inc()
 	s.log.Info("push begins", "dest", order.Dest, "files", order.Manifest.Files, "bytes", order.Manifest.Content, "partial", d.Partial())
 	return s, nil
+}
+
+// quiet is how long nothing was heard of a pusher that may be dead: others ask twice a second.
+const quiet = 2 * time.Second
+
+// orSilent adds to what keeps a push from writing to a place that the pusher of one here may be dead, and until when that is awaited.
+func (a *agent) orSilent(err error) error {
+	if !errors.Is(err, target.ErrInUse) {
+		return err
+	}
+	for _, s := range a.all() {
+		if left := s.lease.left(); !s.hasEnded() && left < s.lease.lasts-quiet {
+			return fmt.Errorf("%w; of its pusher, or that of another push here, nothing was heard lately: if it is dead, try again in %v", err, (left + time.Second).Round(time.Second))
+		}
+	}
+	return err
 }
 
 func (a *agent) newSession(caller keys.Identity, order target.Order, d delivery, v *manifest.Verifier) *session {

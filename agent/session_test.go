@@ -103,6 +103,25 @@ func TestWhoseKeyItIs(t *testing.T) {
 	}
 }
 
+// Who finds a place in use hears it if the other pusher is silent: it may be dead, and the place free soon.
+func TestSilentPusherInTheWay(t *testing.T) {
+	r := newRig(t, Config{Lease: time.Minute})
+	former, next := newPlay(r, testBlock), newPlay(r, testBlock)
+	former.begin(r)
+	next.order.Dest = former.order.Dest
+	for silent, want := range map[time.Duration]bool{0: false, 10 * time.Second: true} {
+		l := r.agent.all()[0].lease
+		l.mu.Lock()
+		l.until = time.Now().Add(time.Minute - silent)
+		l.mu.Unlock()
+		_, err := ask[control.Opened](r, r.caller, control.MethodOpen, next.order)
+		wantTrouble(t, err, control.Preflight, "is used by push")
+		if told := strings.Contains(err.Error(), "if it is dead, try again in 5"); told != want {
+			t.Errorf("silent for %v: %v", silent, err)
+		}
+	}
+}
+
 // certify has somebody certify the key.
 func (p *play) certify(t *testing.T, owner *keys.Bundle) {
 	t.Helper()

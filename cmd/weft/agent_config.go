@@ -31,14 +31,21 @@ type agentFile struct {
 	Log       *string  `toml:"log"`
 }
 
-// lasting is a duration as people write it.
-type lasting time.Duration
+// lasting is a duration as people write it: a number alone is none.
+type lasting struct{ time.Duration }
 
 // UnmarshalText reads it.
-func (l *lasting) UnmarshalText(text []byte) error {
-	d, err := time.ParseDuration(string(text))
-	*l = lasting(d)
+func (l *lasting) UnmarshalText(text []byte) (err error) {
+	l.Duration, err = time.ParseDuration(string(text))
 	return err
+}
+
+// said is the duration, if there is one.
+func (l *lasting) said() *time.Duration {
+	if l == nil {
+		return nil
+	}
+	return &l.Duration
 }
 
 // readAgentFile reads a configuration. What it does not know is an error: it might be a word misspelt that matters.
@@ -98,8 +105,8 @@ func (o *agentOptions) fill(f *pflag.FlagSet, file *agentFile) {
 	setFrom(f, "no-plain", &o.noPlain, file.NoPlain)
 	setFrom(f, "no-shm", &o.noShm, file.NoShm)
 	setFrom(f, "device", &o.device, file.Device)
-	setFrom(f, "grace", &o.grace, (*time.Duration)(file.Grace))
-	setFrom(f, "sweep", &o.sweep, (*time.Duration)(file.Sweep))
+	setFrom(f, "grace", &o.grace, file.Grace.said())
+	setFrom(f, "sweep", &o.sweep, file.Sweep.said())
 	setFrom(f, "metrics", &o.metrics, file.Metrics)
 	setFrom(f, "log", &o.log, file.Log)
 	if file.Keys != nil {

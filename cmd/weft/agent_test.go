@@ -59,6 +59,7 @@ func TestAgentUsage(t *testing.T) {
 		{[]string{"--config", file("[agent]\nroot = '/x'\n")}, `:1: there is no setting "agent"`},
 		{[]string{"--config", file("root = 7\n")}, ":1: root: "},
 		{[]string{"--config", file("root = '/x'\ngrace = 'soon'\n")}, `:2: grace: time: invalid duration "soon"`},
+		{[]string{"--config", file("root = '/x'\ngrace = 30\n")}, "missing unit in duration"},
 		{[]string{"--config", file("root = '/x'\nroot = '/y'\n")}, ":2: "},
 		{[]string{"--config", file("root = '/x\n")}, ":1: "},
 		{[]string{"--config", file("root = '/x'\ngrace = '-1s'\nkeys = ['x']\n")}, "--grace -1s"},

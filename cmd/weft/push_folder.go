@@ -13,15 +13,17 @@ const (
 	keptPattern  = "weft-kept-*"
 )
 
+// markName is in each folder that may be removed: others may have folders of such names.
+const markName = "made-by-weft-push-local"
+
 // lockedFolder makes a folder whose lock is held for as long as the file is open, and thus by nobody when this process was killed.
 func lockedFolder(below, pattern string) (dir string, lock *os.File, err error) {
 	for {
 		if dir, err = os.MkdirTemp(below, pattern); err != nil {
 			return "", nil, err
 		}
-		lock, err = lockFolder(dir)
-		if err == nil {
-			return dir, lock, nil
+		if lock, err = lockFolder(dir); err == nil {
+			return dir, lock, os.WriteFile(filepath.Join(dir, markName), nil, 0o600)
 		}
 		if !errors.Is(err, os.ErrNotExist) { // else somebody swept it away before it was locked
 			return "", nil, errors.Join(err, os.RemoveAll(dir))
@@ -55,11 +57,14 @@ func lockFolder(dir string) (*os.File, error) {
 	return file, nil
 }
 
-// sweepFolders removes what is left of pushers that were killed: folders of this user that nobody has locked.
+// sweepFolders removes what is left of pushers that were killed: folders of this user that they have marked, and nobody has locked.
 func sweepFolders(below string) {
 	all, _ := filepath.Glob(filepath.Join(below, localPattern))
 	for _, dir := range all {
 		if info, err := os.Lstat(dir); err != nil || !info.IsDir() || !isMine(info) {
+			continue
+		}
+		if mark, err := os.Lstat(filepath.Join(dir, markName)); err != nil || !mark.Mode().IsRegular() {
 			continue
 		}
 		if lock, err := lockFolder(dir); err == nil {

@@ -79,6 +79,9 @@ func (s *pushState) share() string {
 	return ""
 }
 
+// standstill is the rate below which nothing moves, in bytes a second: what is told halves with each look.
+const standstill = 1000
+
 // parts are what numbers say of the phase.
 func (s *pushState) parts() (parts []string) {
 	p := s.now
@@ -86,6 +89,9 @@ func (s *pushState) parts() (parts []string) {
 		return nil
 	}
 	parts = append(parts, units.Bytes(p.Done)+" of "+units.Bytes(p.Total))
+	if p.Rate > 0 && p.Rate < standstill {
+		return append(parts, "nothing moves")
+	}
 	if p.Rate > 0 {
 		parts = append(parts, bytesPerSecond(p.Rate)+" each") // what is done is of all hosts together
 	}

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -73,12 +75,12 @@ func hostLines(r *push.Report) []string {
 func resultLines(r *push.Report) []string {
 	lines := []string{fmt.Sprintf("%s: %s, %s", howMany(r), counted(int(r.Files), "file"), units.Bytes(r.Bytes))}
 	lines = append(lines, timeLines(r)...)
-	if most := mostReceived(r); r.Sending > 0 && most < r.Bytes {
+	if most, some := mostReceived(r); r.Sending > 0 && some && most < r.Bytes {
 		lines = append(lines, row("sent", "at most %s to a host: the rest was there already", units.Bytes(most)))
 	}
 	lines = append(lines, fileLines(r)...)
 	if r.Repairs > 0 {
-		lines = append(lines, row("repairs", "%s: the others went on without hosts that failed or were slow", counted(r.Repairs, "time")))
+		lines = append(lines, row("repairs", "%s: %s", counted(r.Repairs, "time"), repairWords(r)))
 	}
 	if slow := demoted(r); len(slow) > 0 {
 		lines = append(lines, row("slow", "%s: served after the others", hosts.Fold(slow)))
@@ -93,6 +95,14 @@ func resultLines(r *push.Report) []string {
 		lines = append(lines, row("sha256", "%s", r.SHA256))
 	}
 	return lines
+}
+
+// repairWords say why hosts were connected anew.
+func repairWords(r *push.Report) string {
+	if verified(r) == len(r.Hosts) && len(demoted(r)) == 0 {
+		return "connections broke, and all went on"
+	}
+	return "the others went on without hosts that failed or were slow"
 }
 
 // howMany says how many hosts have it.
@@ -133,12 +143,14 @@ func timeLines(r *push.Report) (lines []string) {
 	return lines
 }
 
-// mostReceived is what came to the host that lacked most.
-func mostReceived(r *push.Report) (most uint64) {
+// mostReceived is what came to the host that lacked most, of those that have everything, if there are any.
+func mostReceived(r *push.Report) (most uint64, some bool) {
 	for _, h := range r.Hosts {
-		most = max(most, h.Received)
+		if h.Outcome == push.OutcomeVerified {
+			most, some = max(most, h.Received), true
+		}
 	}
-	return most
+	return most, some
 }
 
 // maxFileLines is for how many groups of hosts it is told apart what they had already.
@@ -308,5 +320,24 @@ func quoted(word string) string {
 	if word != "" && strings.Trim(word, plain) == "" {
 		return word
 	}
+	if strings.ContainsFunc(word, func(r rune) bool { return !unicode.IsPrint(r) || r == utf8.RuneError }) {
+		return escaped(word)
+	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}
+
+// escaped is a word that a terminal would take for something else, as bash and zsh take it.
+func escaped(word string) string {
+	text := "$'"
+	for _, b := range []byte(word) {
+		switch {
+		case b == '\'' || b == '\\':
+			text += `\` + string(b)
+		case b < ' ' || b > '~':
+			text += fmt.Sprintf(`\x%02x`, b)
+		default:
+			text += string(b)
+		}
+	}
+	return text + "'"
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -93,10 +94,19 @@ func (o *pushOptions) checkNumbers(cmd *cobra.Command, _ *pushSettings) error {
 		return fmt.Errorf("--port %d: there are ports 1 to 65535", o.port)
 	case o.connect <= 0 || o.stall <= 0 || o.deadline < 0:
 		return errors.New("--connect-timeout, --stall-timeout and --deadline are above zero: 10s, 5m")
+	case o.failedHosts != "" && !mayBeWritten(o.failedHosts):
+		return fmt.Errorf("--failed-hosts %s: there is no such directory, or that is one", o.failedHosts)
 	case o.keep && o.local == 0:
 		return errors.New("--keep is for --local")
 	}
 	return notZero(cmd, "there is none", "deadline")
+}
+
+// mayBeWritten reports whether a file may come to be under a name: a long push should not end with an error that was known before.
+func mayBeWritten(name string) bool {
+	dir, err := os.Stat(filepath.Dir(name))
+	there, missing := os.Stat(name)
+	return err == nil && dir.IsDir() && (missing != nil || !there.IsDir())
 }
 
 // fillHosts reads which hosts it is about.
@@ -153,7 +163,7 @@ func (o *pushOptions) parseHosts(read hosts.ReadFunc) ([]hosts.Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-w: %w", err)
 	}
-	if all, err = hosts.Exclude(all, o.exclude, read); err != nil {
+	if all, err = hosts.Exclude(all, o.port, o.exclude, read); err != nil {
 		return nil, fmt.Errorf("-x: %w", err)
 	}
 	if len(all) == 0 {

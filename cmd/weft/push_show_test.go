@@ -59,6 +59,10 @@ slowest    node3 210 MB/s (disk)`
 	if got, usual := stateOf(halfWay()...).block(9*time.Second, 0), stateOf(halfWay()...).block(9*time.Second, 80); got != usual || !strings.Contains(got, "efficiency 92 %") {
 		t.Errorf("in a terminal of unknown width:\n%s", got)
 	}
+	still := push.Event{Kind: push.EventProgress, Progress: &push.Progress{Phase: "send", Done: 1e9, Total: 2e9, Rate: 0.1, Remaining: 8760 * time.Hour}}
+	if got := stateOf(append(halfWay(), still)...).block(0, 80); !strings.Contains(got, "2.00 GB, nothing moves\n") {
+		t.Error(got)
+	}
 	if got := stateOf(halfWay()[:2]...).block(9*time.Second, 80); got != "reading    3 files, 2.56 GB, 9s\nhosts      5 not connected" {
 		t.Error(got)
 	}

@@ -26,6 +26,9 @@ func TestPushBadInput(t *testing.T) {
 		{"push --local 0", 2, "--local 0: 1 to 64 agents"},
 		{"push --local 65", 2, "1 to 64 agents"},
 		{"push a b -w node1 --keep", 2, "--keep is for --local"},
+		{"push a b -w node1 --failed-hosts /no/such/file", 2, "--failed-hosts /no/such/file: there is no such directory"},
+		{"push a b -w node1 --failed-hosts /tmp", 2, "--failed-hosts /tmp: "},
+		{"push a b -w node1 -x node1:7470", 2, "-w: no host is left"},
 		{"push a b -w node1 --block 1KiB", 2, "write auto, or a size from 16 KiB to 4 MiB"},
 		{"push a b -w node1 --block much", 2, "write auto, or a size"},
 		{"push a b -w node1 --bwlimit fast", 2, "write what goes in a second, as 100MB or 800mbit"},
@@ -197,6 +200,33 @@ when that is mended, this sends them what they lack:
   push tree /srv -w 'node[40-42]'`
 	if got := strings.Join(s.reportLines(someFailed()), "\n"); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+}
+
+// What a report says of a push that nobody got to the end, and of one that everybody did though connections broke.
+func TestPushReportIsTrue(t *testing.T) {
+	s, r := settingsOf(t, "tree /srv -w node[1-2],node[40-42]"), someFailed()
+	for i := range r.Hosts {
+		r.Hosts[i].Outcome, r.Hosts[i].Demoted = push.OutcomeFailed, false
+	}
+	if text := strings.Join(s.reportLines(r), "\n"); strings.Contains(text, "was there already") {
+		t.Error(text)
+	}
+	for i := range r.Hosts {
+		r.Hosts[i].Outcome = push.OutcomeVerified
+	}
+	if text := strings.Join(s.reportLines(r), "\n"); !strings.Contains(text, "1 time: connections broke, and all went on") {
+		t.Error(text)
+	}
+}
+
+func TestQuoted(t *testing.T) {
+	for word, want := range map[string]string{
+		"a/b_c.d": "a/b_c.d", "": "''", "a b": "'a b'", "it's": `'it'\''s'`, "größe": "'größe'", "\x1b[31m'\\": `$'\x1b[31m\'\\'`, "\xff": `$'\xff'`,
+	} {
+		if got := quoted(word); got != want {
+			t.Errorf("%q: %s, want %s", word, got, want)
+		}
 	}
 }
 

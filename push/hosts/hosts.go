@@ -12,6 +12,7 @@
 package hosts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -137,8 +138,9 @@ func (l *list) addItem(item string) error {
 	return nil
 }
 
-// Exclude returns the hosts that other lists do not name. Where such a list gives a port, only an agent at that port is meant.
-func Exclude(hosts []Host, specs []string, read ReadFunc) ([]Host, error) {
+// Exclude returns the hosts that other lists do not name. Where such a list gives a port, only an agent at that port is meant; whose port is not
+// said has the usual one.
+func Exclude(hosts []Host, usual int, specs []string, read ReadFunc) ([]Host, error) {
 	out, err := Parse(specs, read)
 	if err != nil {
 		return nil, err
@@ -149,7 +151,8 @@ func Exclude(hosts []Host, specs []string, read ReadFunc) ([]Host, error) {
 	}
 	var left []Host
 	for _, h := range hosts {
-		if !excluded[h.place()] && !excluded[place{h.place().name, 0}] {
+		name := h.place().name
+		if !excluded[place{name, cmp.Or(h.Port, usual)}] && !excluded[place{name, 0}] {
 			left = append(left, h)
 		}
 	}

@@ -90,14 +90,18 @@ func TestAsManyAsAllowed(t *testing.T) {
 
 func TestExclude(t *testing.T) {
 	hosts, _ := Parse([]string{"n[1-4],h:[1-3],A"}, none)
-	left, err := Exclude(hosts, []string{"n[2-3]", "root@h:2,a,other"}, none)
+	left, err := Exclude(hosts, 9, []string{"n[2-3]", "root@h:2,a,other"}, none)
 	if got := strings.Join(strs(left), " "); err != nil || got != "n1 n4 h:1 h:3" {
 		t.Errorf("%s, %v", got, err)
 	}
-	if left, err := Exclude(hosts, []string{"h"}, none); err != nil || len(left) != 5 {
+	left, _ = Exclude(hosts, 9, []string{"n4:9,n1:8"}, none)
+	if got := strings.Join(strs(left), " "); !strings.HasPrefix(got, "n1 n2 n3 h:1") {
+		t.Errorf("without the one at the usual port: %s", got)
+	}
+	if left, err := Exclude(hosts, 9, []string{"h"}, none); err != nil || len(left) != 5 {
 		t.Errorf("%v, %v", left, err)
 	}
-	if _, err := Exclude(hosts, []string{"h["}, none); !errors.Is(err, ErrList) {
+	if _, err := Exclude(hosts, 9, []string{"h["}, none); !errors.Is(err, ErrList) {
 		t.Error(err)
 	}
 }
