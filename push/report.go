@@ -3,6 +3,7 @@ package push
 import (
 	"encoding/hex"
 	"fmt"
+	"runtime"
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
@@ -74,10 +75,22 @@ func (p *pusher) reportRates(r *Report) {
 	}
 	blocks := int((moved + uint64(p.content.Block) - 1) / uint64(p.content.Block))
 	r.Bound = bound(len(p.hosts)+1, blocks, p.content.Wire(), p.linkRate())
+	if p.links.local && r.Bound > 0 {
+		r.Bound = max(r.Bound, p.sharedBound(p.linkRate()*float64(runtime.NumCPU())))
+	}
 	if r.Bound > 0 {
 		r.Efficiency = min(1, float64(r.Bound)/float64(p.sending))
 	}
 	r.Bottleneck = p.bottleneck(r)
+}
+
+// sharedBound is how long everything takes that hosts have received, where the same processors bring it to all of them, and no link.
+func (p *pusher) sharedBound(rate float64) time.Duration {
+	var received uint64
+	for _, h := range p.hosts {
+		received += p.board.of(h).status.Received
+	}
+	return timeFor(received, rate)
 }
 
 // moved is how much of the content came to the host that lacked most of it. All get the whole manifest, and before anything is sent of the content.

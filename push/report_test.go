@@ -2,6 +2,7 @@ package push
 
 import (
 	"context"
+	"runtime"
 	"testing"
 	"time"
 
@@ -21,6 +22,24 @@ func TestTheManifestIsNoContent(t *testing.T) {
 		r := &Report{}
 		if p.reportRates(r); p.moved() != want || r.Rate != float64(want) {
 			t.Errorf("of %d bytes that came %d are content, at %v a second; want %d", received, p.moved(), r.Rate, want)
+		}
+	}
+}
+
+// Hosts of one machine share its processors: what comes to all of them together cannot come faster than these bring it.
+func TestBoundOfOneMachine(t *testing.T) {
+	p := &pusher{board: newBoard(context.Background()), sending: time.Minute, traffic: traffic{{"a", "b"}: {1e9, time.Second}},
+		manifest: manifest.NewLayout(manifest.ManifestStream, 1, 1<<20), content: manifest.NewLayout(manifest.ContentStream, 1<<30, 1<<20)}
+	for range 100 * runtime.NumCPU() {
+		h := new(host)
+		p.hosts = append(p.hosts, h)
+		p.board.notes[h] = &note{status: control.Status{Received: 1e9}}
+	}
+	for local, want := range map[bool]time.Duration{false: time.Second, true: 100 * time.Second} {
+		p.links.local = local
+		r := &Report{}
+		if p.reportRates(r); r.Bound.Round(time.Second) != want {
+			t.Errorf("local: %v; at best %v, want %v", local, r.Bound, want)
 		}
 	}
 }

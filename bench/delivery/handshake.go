@@ -16,32 +16,37 @@ import (
 	"github.com/weft-fabric/weft/keys"
 )
 
-// Handshakes are so many handshakes of TLS in which both ends show certificates, those of an agent and of the pusher of a crowd, between two processes
-// of the first host, some at a time: crypto/tls, and nothing around it.
-func Handshakes(count uint64, agents int) Contestant {
-	return Contestant{Name: fmt.Sprint(count, " TLS handshakes"), Kind: KindTCP, partly: true, deliver: func(ctx context.Context, d *Delivery) (Sample, error) {
-		return d.handshakes(ctx, count, agents)
-	}}
+// Handshakes are so many handshakes of TLS in which both ends show certificates, those of agents and of the pusher of a crowd, on the first host, some at
+// a time: crypto/tls, and nothing around it. One process calls; one answers, or as many as there are agents, as in a push.
+func Handshakes(count uint64, agents int, all bool) Contestant {
+	c := Contestant{Name: fmt.Sprint(count, " TLS handshakes"), Kind: KindTCP, partly: true}
+	greeters := 1
+	if all {
+		c.Name, greeters = fmt.Sprint(c.Name, " with ", agents, " processes"), agents
+	}
+	c.deliver = func(ctx context.Context, d *Delivery) (Sample, error) {
+		return d.handshakes(ctx, count, agents, greeters)
+	}
+	return c
 }
 
 // together is how many handshakes are made at a time: as many as hosts are called at a time by weft push.
 const together = 32
 
-func (d *Delivery) handshakes(ctx context.Context, count uint64, agents int) (s Sample, err error) {
+func (d *Delivery) handshakes(ctx context.Context, count uint64, agents, greeters int) (s Sample, err error) {
 	addresses := crowdAddresses(agents)
 	folder, err := d.crowdKeys(ctx, addresses)
 	if err != nil {
 		return s, err
 	}
-	at := net.JoinHostPort(addresses[0], copyPort)
-	server, err := d.play(ctx, 0, "greet", at, filepath.Join(folder, addresses[0]+".pem"))
-	if err == nil {
-		err = server.hear(ctx, "listening", 1)
+	var at []string
+	for _, address := range addresses[:greeters] {
+		at = append(at, net.JoinHostPort(address, copyPort))
+		if err := d.greet(ctx, at[len(at)-1], filepath.Join(folder, address+".pem")); err != nil {
+			return s, err
+		}
 	}
-	if err != nil {
-		return s, err
-	}
-	client, err := d.play(ctx, 0, "call", at, filepath.Join(folder, "pusher.pem"), strconv.FormatUint(count, 10))
+	client, err := d.play(ctx, 0, "call", strings.Join(at, ","), filepath.Join(folder, "pusher.pem"), strconv.FormatUint(count, 10))
 	if err == nil {
 		err = client.wait()
 	}
@@ -50,6 +55,15 @@ func (d *Delivery) handshakes(ctx context.Context, count uint64, agents int) (s 
 	}
 	s.Seconds, err = strconv.ParseFloat(strings.TrimSpace(client.said.String()), 64)
 	return s, err
+}
+
+// greet starts a process that answers handshakes at an address.
+func (d *Delivery) greet(ctx context.Context, at, key string) error {
+	server, err := d.play(ctx, 0, "greet", at, key)
+	if err != nil {
+		return err
+	}
+	return server.hear(ctx, "listening", 1)
 }
 
 // playGreet answers handshakes until it is ended.
@@ -93,21 +107,21 @@ func playCall(arguments []string) error {
 		return err
 	}
 	began := time.Now()
-	if err := callAll(arguments[0], ring, count); err != nil {
+	if err := callAll(strings.Split(arguments[0], ","), ring, count); err != nil {
 		return err
 	}
 	fmt.Println(time.Since(began).Seconds())
 	return nil
 }
 
-// callAll makes so many handshakes, several at a time.
-func callAll(address string, ring *keys.Keyring, count int) error {
+// callAll makes so many handshakes, several at a time, with all in turn.
+func callAll(addresses []string, ring *keys.Keyring, count int) error {
 	failed := make([]error, together)
 	var all sync.WaitGroup
 	for i := range together {
 		all.Go(func() {
-			for range (count + i) / together {
-				failed[i] = errors.Join(failed[i], callOnce(address, ring))
+			for n := range (count + i) / together {
+				failed[i] = errors.Join(failed[i], callOnce(addresses[(i+n*together)%len(addresses)], ring))
 			}
 		})
 	}

@@ -101,8 +101,8 @@ func (b *bench) crowdStep() contest.Step {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, f.Close()) }()
-		var pairs []contest.Pair
-		var ours, theirs *entry
+		var pairs, fellows []contest.Pair
+		var ours, theirs, many *entry
 		var opened uint64
 		for pair := range b.Pairs {
 			told := &delivery.Pushed{}
@@ -111,14 +111,18 @@ func (b *bench) crowdStep() contest.Step {
 			if b.deliver(f, load, ours, when); ours.failed != nil {
 				return []contest.Result{judged(c, pairs, ours)}, nil
 			}
-			theirs = &entry{Contestant: delivery.Handshakes(opened, agents)}
-			if b.deliver(f, load, theirs, when); theirs.failed != nil {
-				return []contest.Result{judged(c, pairs, theirs)}, nil
+			theirs, many = &entry{Contestant: delivery.Handshakes(opened, agents, false)}, &entry{Contestant: delivery.Handshakes(opened, agents, true)}
+			for _, e := range []*entry{theirs, many} {
+				if b.deliver(f, load, e, when); e.failed != nil {
+					return []contest.Result{judged(c, pairs, e)}, nil
+				}
 			}
 			pairs = append(pairs, contest.Pair{Peer: theirs.samples[0].Seconds, Ours: ours.samples[0].Seconds})
+			fellows = append(fellows, contest.Pair{Peer: many.samples[0].Seconds, Ours: ours.samples[0].Seconds})
 		}
 		b.record.Note("%d agents: %d connections were opened", agents, opened)
-		return []contest.Result{judged(c, pairs, ours, theirs)}, nil
+		same := contest.Contest{What: c.What, Peer: "the same, with as many processes as agents", Unit: c.Unit}
+		return []contest.Result{judged(c, pairs, ours, theirs), judged(same, fellows, ours, many)}, nil
 	}
 	return s
 }

@@ -36,7 +36,7 @@ func TestEverybodyPushes(t *testing.T) {
 		delivery.Push{Name: "again", Options: options, Again: true}.Contestant(&again),
 		delivery.Push{Name: "killed", Options: limited, Kill: 1}.Contestant(&killed),
 		delivery.Push{Name: "enough", Options: limited, Slow: 2, Enough: oneDone}.Contestant(&enough),
-		delivery.Crowd(3, &crowd, &opened), delivery.Handshakes(9, 3), delivery.Relay(false), delivery.Relay(true),
+		delivery.Crowd(3, &crowd, &opened), delivery.Handshakes(9, 3, false), delivery.Handshakes(9, 3, true), delivery.Relay(false), delivery.Relay(true),
 	}
 	if _, err := exec.LookPath("rsync"); err == nil { // of others' programs none is needed for tests
 		all = append(all, delivery.Rsync())

@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 
 	"github.com/weft-fabric/weft/keys"
@@ -95,7 +94,7 @@ func (s *pushSettings) open(show *pushShow) error {
 	c.OpenPlace = func(agents find.Resolver) (*pushway.Place, error) {
 		return pushway.Open(pushway.Config{Keys: ring, Resolver: agents, Hardware: usableHardware(s.device), Log: c.Log})
 	}
-	debug.SetMemoryLimit(goMemory)
+	boundMemory()
 	return nil
 }
 
