@@ -112,6 +112,23 @@ func sentBy(name string, r *push.Report) (bytes uint64) {
 	return bytes
 }
 
+// What each host may send is in the plan of every one.
+func TestEveryHostHearsTheLimit(t *testing.T) {
+	c := newCluster(t, 2)
+	puppets := []*puppet{new(puppet), new(puppet)}
+	for i, p := range puppets {
+		c.replace(c.agents[i], p)
+	}
+	config := c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), content(100_000)))
+	config.Rate = 40e6
+	c.run(config, push.ExitOK)
+	for i, p := range puppets {
+		if got := p.limit(); got != config.Rate {
+			t.Errorf("%s is to send %d bytes a second, and should %d", c.agents[i].name, got, config.Rate)
+		}
+	}
+}
+
 func TestDifferentContentNeedsForce(t *testing.T) {
 	c := newCluster(t, 2)
 	old, data := content(100_000), content(100_001)[1:]
