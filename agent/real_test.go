@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -55,6 +56,12 @@ type stage struct {
 // newStage starts an agent whose pusher has opened a push to dest.
 func newStage(t *testing.T, size int) *stage {
 	t.Helper()
+	return newStageAt(t, size, 0)
+}
+
+// newStageAt is newStage with a pusher that sends at a rate.
+func newStageAt(t *testing.T, size int, rate uint64) *stage {
+	t.Helper()
 	c := newCluster(t)
 	s := &stage{t: t, root: t.TempDir(), events: make(chan member.Event, 16)}
 	_, own := c.issue("node1", control.RoleAgent, "agent/node1")
@@ -66,21 +73,17 @@ func newStage(t *testing.T, size int) *stage {
 	s.caller = newCaller(t, ring, place.Address())
 	s.owner, s.play = bundle, inventPush(t, bundle, size)
 	s.play.order.Dest, s.play.order.Single = "file", true
-	s.hire()
+	s.hire(rate)
 	return s
 }
 
-// hire makes the pusher's end of groups.
-func (s *stage) hire() {
+// hire makes the pusher's end of groups, as an agent makes its own.
+func (s *stage) hire(rate uint64) {
 	s.t.Helper()
-	device, err := s.caller.Device(s.play.id, "tcp", false, 0)
+	hired, err := enlistAt(s.caller.Place, slog.New(slog.DiscardHandler))(s.play.id, wish{way: "tcp", rate: rate, memory: 4 << 20})
 	check(s.t, err)
-	s.crew, err = member.Open(member.Config{Device: device, Memory: 4 << 20})
-	check(s.t, err)
-	s.t.Cleanup(func() {
-		check(s.t, s.crew.Close())
-		check(s.t, device.Close())
-	})
+	s.crew = hired.(withDevice).Member
+	s.t.Cleanup(func() { check(s.t, hired.Close()) })
 }
 
 // told is a call that goes well.
@@ -163,6 +166,21 @@ func TestRealPush(t *testing.T) {
 		t.Errorf("%+v", done)
 	}
 	s.arrived()
+	check(t, s.crew.End(patient(t)))
+}
+
+// A crew sends no faster than it was made for. Half of the time is for what may go at once.
+func TestRateOfACrew(t *testing.T) {
+	const rate, size = 2 << 20, 1 << 20
+	s := newStageAt(t, size, rate)
+	s.open()
+	s.await(control.PhaseReady)
+	began := time.Now()
+	check(t, s.crew.Send(patient(t), 1))
+	s.await(control.PhaseComplete)
+	if took := time.Since(began); took < time.Second*size/rate/2 {
+		t.Errorf("%d bytes have come in %v, at %d a second", size, took, rate)
+	}
 	check(t, s.crew.End(patient(t)))
 }
 

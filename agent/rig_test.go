@@ -69,9 +69,10 @@ type rig struct {
 	pusher  *keys.Bundle
 	caller  keys.Identity
 
-	mu    sync.Mutex
-	crews []*fakeCrew
-	crew  fakeCrew // what the next ones are like
+	mu     sync.Mutex
+	crews  []*fakeCrew
+	wishes []wish   // what each was made for
+	crew   fakeCrew // what the next ones are like
 }
 
 const testBlock = control.MinBlock
@@ -96,11 +97,11 @@ func newRig(t testing.TB, config Config) *rig {
 	return r
 }
 
-func (r *rig) enlist(manifest.ID, wish) (crew, error) {
+func (r *rig) enlist(_ manifest.ID, w wish) (crew, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c := &fakeCrew{waits: r.crew.waits, entered: r.crew.entered}
-	r.crews = append(r.crews, c)
+	r.crews, r.wishes = append(r.crews, c), append(r.wishes, w)
 	return c, nil
 }
 

@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"syscall"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
+	"github.com/weft-fabric/weft/push/member"
 )
 
 // What was sent is counted once, also when a crew says for a while that it was less.
@@ -48,6 +51,54 @@ func TestHopsOfTheFormerGroup(t *testing.T) {
 	p.form(r, 2, p.plan())
 	if s := status(); len(s.Hops) != 1 {
 		t.Errorf("%+v", s)
+	}
+}
+
+// What Prometheus is told of a push: what came with the headers, what was written without, and how it ended.
+func TestMetricsOfAPush(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	r := newRig(t, Config{Registry: registry})
+	p := newPlay(r, 40*testBlock+5)
+	g := p.begin(r)
+	p.sendManifest(r, g)
+	came := len(p.wire(manifest.ManifestStream, 0))
+	for block := range p.content {
+		p.deliver(t, g, manifest.ContentStream, block)
+		came += len(p.wire(manifest.ContentStream, block))
+	}
+	g.Notify(member.Event{Epoch: 1, Kind: member.Completed, Stream: 1})
+	p.await(r, control.PhaseComplete)
+	if finished := counterOf(t, registry, "weft_agent_pushes_finished_total"); finished != 0 {
+		t.Errorf("%g pushes were finished before the end", finished)
+	}
+	must[control.Finished](r, control.MethodFinish, control.Finish{ID: p.id, Closing: p.closing()})
+	for name, want := range map[string]int{
+		"pushes_total": 1, "pushes_finished_total": 1, "received_bytes_total": came, "written_bytes_total": 40*testBlock + 5, "sent_bytes_total": 7,
+	} {
+		if got := counterOf(t, registry, "weft_agent_"+name); got != float64(want) {
+			t.Errorf("%s is %g, want %d", name, got, want)
+		}
+	}
+}
+
+// A push that fails counts by its class, and not as finished; what could not be written is not counted as written.
+func TestMetricsOfAFailure(t *testing.T) {
+	registry := prometheus.NewRegistry()
+	r := newRig(t, Config{Registry: registry})
+	p := newPlay(r, testBlock)
+	g := p.begin(r)
+	r.disk.broken = syscall.ENOSPC
+	l, _ := p.layout(manifest.ContentStream)
+	if err := g.Blocks.Keep(l, 0, p.wire(manifest.ContentStream, 0)); err == nil {
+		t.Error("a full disk takes a block")
+	}
+	for name, want := range map[string]float64{"pushes_total": 1, "push_failures_total": 1, "pushes_finished_total": 0, "written_bytes_total": 0} {
+		if got := counterOf(t, registry, "weft_agent_"+name); got != want {
+			t.Errorf("%s is %g, want %g", name, got, want)
+		}
+	}
+	if !r.agent.counts.failures.DeleteLabelValues(string(control.Preflight)) {
+		t.Error("it counts as another failure")
 	}
 }
 

@@ -76,6 +76,13 @@ func (p *puppet) refused() string {
 	return p.refuses
 }
 
+// limit is the rate at which it sends: where a test has not said it, that of the plan.
+func (p *puppet) limit() uint64 {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.rate
+}
+
 // heard is told what happens in its group.
 func (p *puppet) heard(e member.Event) {
 	p.mu.Lock()

@@ -79,6 +79,56 @@ func TestOneHostLacksIt(t *testing.T) {
 	}
 }
 
+// Whoever holds a block can give it, and not the pusher alone: two hosts lack all that two others have.
+func TestWhoeverHoldsItGivesIt(t *testing.T) {
+	c := newCluster(t, 4)
+	data := content(4 << 20)
+	file := write(t, filepath.Join(t.TempDir(), "file"), data)
+	first := c.config("there/", file)
+	first.Hosts = first.Hosts[:2]
+	c.run(first, push.ExitOK)
+	r := c.run(c.config("there/", file), push.ExitOK)
+	c.check("there/file", data, c.agents...)
+	sent, got, whole := sentBy("pusher", r), uint64(0), uint64(len(data))
+	for i, h := range r.Hosts {
+		sent, got = sent+h.Sent, got+h.Received
+		if lacked := i >= 2; lacked != (h.Received >= whole) || lacked != (h.Written == 1) {
+			t.Errorf("%s is told of as %+v", h.Host, h)
+		}
+	}
+	// What members have sent is asked for before the last blocks have gone, now and then: the sums may lack some.
+	if given := r.Hosts[0].Sent + r.Hosts[1].Sent; given < whole/2 || sent > got {
+		t.Errorf("%d bytes were sent and %d have come, %d of them from who had it before: %+v", sent, got, given, r.Hops)
+	}
+}
+
+// sentBy is how many bytes somebody has sent.
+func sentBy(name string, r *push.Report) (bytes uint64) {
+	for _, hop := range r.Hops {
+		if hop.From == name {
+			bytes += hop.Bytes
+		}
+	}
+	return bytes
+}
+
+// What each host may send is in the plan of every one.
+func TestEveryHostHearsTheLimit(t *testing.T) {
+	c := newCluster(t, 2)
+	puppets := []*puppet{new(puppet), new(puppet)}
+	for i, p := range puppets {
+		c.replace(c.agents[i], p)
+	}
+	config := c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), content(100_000)))
+	config.Rate = 40e6
+	c.run(config, push.ExitOK)
+	for i, p := range puppets {
+		if got := p.limit(); got != config.Rate {
+			t.Errorf("%s is to send %d bytes a second, and should %d", c.agents[i].name, got, config.Rate)
+		}
+	}
+}
+
 func TestDifferentContentNeedsForce(t *testing.T) {
 	c := newCluster(t, 2)
 	old, data := content(100_000), content(100_001)[1:]

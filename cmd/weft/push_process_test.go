@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -91,6 +93,37 @@ func TestPushLocal(t *testing.T) {
 	}
 	if status, out, errs := pushed(t, "explain", "--last"); status != 0 || !strings.Contains(out, "→") {
 		t.Errorf("status %d, %s%s", status, out, errs)
+	}
+}
+
+// Without a source, a file is made up that nobody has seen before, and is gone afterwards: that is what make run shows.
+func TestPushLocalMakesUpAFile(t *testing.T) {
+	freshFolders(t)
+	t.Setenv("TMPDIR", "") // so that it goes into memory, if there is room
+	status, out, errs := pushed(t, "push", "--local", "2")
+	if status != 0 || !strings.Contains(out, "all 2 hosts have it, verified: 1 file, 268 MB\n") {
+		t.Fatalf("status %d, %s%s", status, out, errs)
+	}
+	line, _, _ := strings.Cut(errs, "\n")
+	dir, said := strings.CutPrefix(line, "starting 2 agents in ")
+	if _, err := os.Lstat(dir); !said || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%q is left over: %v; %s", dir, err, errs)
+	}
+}
+
+// What is made up has its size, and is something else every time.
+func TestMakeUp(t *testing.T) {
+	seen := make(map[string]bool)
+	for range 3 {
+		path := filepath.Join(t.TempDir(), "made")
+		if err := makeUp(path, 1000); err != nil {
+			t.Fatal(err)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil || len(text) != 1000 || seen[string(text)] {
+			t.Errorf("%d bytes, %v, seen before: %v", len(text), err, seen[string(text)])
+		}
+		seen[string(text)] = true
 	}
 }
 

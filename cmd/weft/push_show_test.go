@@ -200,6 +200,25 @@ func TestPushInterrupts(t *testing.T) {
 	}
 }
 
+// However many were asked: one that comes a second after the last is a question again, and one that comes sooner the end.
+func TestPushInterruptsLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var errs bytes.Buffer
+		take := newPushShow(&bytes.Buffer{}, &errs, false, false, false, []string{"node1"}).interrupts()
+		for asked := range 3 {
+			if !take() || strings.Count(errs.String(), "Ctrl-C again within a second stops it\n") != asked+1 {
+				t.Errorf("question %d was not taken for one: %s", asked+1, &errs)
+			}
+			time.Sleep(secondInterrupt)
+		}
+		take()
+		time.Sleep(secondInterrupt - time.Nanosecond)
+		if take() {
+			t.Error("the second within a second did not stop it")
+		}
+	})
+}
+
 // Where there is no terminal, a line every ten seconds says how far it is.
 func TestPushLinesNowAndThen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

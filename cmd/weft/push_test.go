@@ -103,7 +103,7 @@ func TestPushSettings(t *testing.T) {
 	if err := os.WriteFile(hosts, []byte("node1\nnode2:7000\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := settingsOf(t, "a b /to/ -w ^"+hosts+" -x node9 -f -p -n --bwlimit 8mbit --rate 1gbit --block 64KiB --port 7001 --algorithm chain --deadline 1m")
+	s := settingsOf(t, "a b /to/ -w ^"+hosts+" -x node9 -f -p -n --bwlimit 8mbit --rate 1gbit --block 64KiB --port 7001 --algorithm chain --deadline 1m --connect-timeout 3s --stall-timeout 5s")
 	c := s.config
 	if len(c.Hosts) != 2 || strings.Join(s.names, " ") != "node1 node2:7000" {
 		t.Fatalf("%+v, %q", c.Hosts, s.names)
@@ -116,7 +116,7 @@ func TestPushSettings(t *testing.T) {
 	if strings.Join(c.Sources, " ") != "a b" || c.Dest != "/to/" || !c.Force || !c.Preserve || !c.DryRun || c.Checksum || c.Plain {
 		t.Errorf("%+v", c)
 	}
-	if c.Rate != 1e6 || c.LinkRate != 1e9 || c.Block != 64<<10 || c.Algorithm != "chain" || c.Deadline != time.Minute || c.Fan != 32 {
+	if c.Rate != 1e6 || c.LinkRate != 1e9 || c.Block != 64<<10 || c.Algorithm != "chain" || c.Deadline != time.Minute || c.ConnectTimeout != 3*time.Second || c.StallTimeout != 5*time.Second || c.Fan != 32 {
 		t.Errorf("%+v", c)
 	}
 }

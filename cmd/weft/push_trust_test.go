@@ -210,21 +210,54 @@ func TestPushToAnAgentOfAnotherVersion(t *testing.T) {
 	t.Parallel()
 	f := newFleet(t, 2, 1<<20)
 	old := f.agents[0]
+	f.replaceByOther(old)
+	r := f.push().end(push.ExitPartial)
+	failedAs(t, r, old, control.Preflight, otherVersion)
+	f.clean(r)
+	f.push("-x", f.agents[1].address).end(push.ExitPreflight)
+}
+
+// A dry run finds out, and says, who is not there and who is of another version.
+func TestDryRunTellsWhoCouldNot(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 3, 1000)
+	old, gone, fine := f.agents[0], f.agents[1], f.agents[2]
+	f.replaceByOther(old)
+	gone.kill()
+	before := f.states()
+	r := f.push("-n", "-x", gone.address).end(push.ExitPartial)
+	failedAs(t, r, old, control.Preflight, otherVersion)
+	if h := outcomeOf(r, fine); h.Outcome != push.OutcomeVerified {
+		t.Errorf("%+v", h)
+	}
+	status, said := f.plainly(append(f.pushLine(), "-n", "-x", gone.address+","+fine.address)...)
+	if status != push.ExitPreflight || !strings.Contains(said, "0 of 1 host could take it; nothing was changed\n") || !strings.Contains(said, otherVersion) {
+		t.Errorf("status %d, %s", status, said)
+	}
+	r = f.push("-n", "-x", old.address+","+fine.address).end(push.ExitNoHost)
+	failedAs(t, r, gone, control.Unreachable, "connection refused")
+	if after := f.states(); after != before {
+		t.Errorf("something has changed:\n%s\n%s", before, after)
+	}
+}
+
+// otherVersion is what a pusher says of an agent of another version.
+var otherVersion = fmt.Sprintf("speaks version %d (weft 9.8.7), this end version %d (weft unreleased)", control.Version+1, control.Version)
+
+// replaceByOther has an agent of another version, in this process, take the place of one.
+func (f *fleet) replaceByOther(old *fleetAgent) {
+	f.t.Helper()
 	f.stop(old)
 	place := f.placeAs(old)
-	service, err := place.Node().Register(t.Context(), control.Service(old.name))
+	service, err := place.Node().Register(f.t.Context(), control.Service(old.name))
 	if err != nil {
-		t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	serving, stop := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- service.Serve(serving, 4, greetAs(control.Version+1, "9.8.7")) }()
-	defer func() { stop(); <-served }()
+	f.t.Cleanup(func() { stop(); <-served })
 	old.address = place.Address()
-	r := f.push().end(push.ExitPartial)
-	failedAs(t, r, old, control.Preflight, fmt.Sprintf("speaks version %d (weft 9.8.7), this end version %d (weft unreleased)", control.Version+1, control.Version))
-	f.clean(r)
-	f.push("-x", f.agents[1].address).end(push.ExitPreflight)
 }
 
 // placeAs is a place in this process with the keys of an agent.
