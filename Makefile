@@ -16,7 +16,7 @@ BUILD   := $(GO) build -trimpath -buildvcs=false -ldflags '$(LDFLAGS)'
 # GORACE: a process that it watches sleeps for a second before it exits, and the tests start thousands.
 GORACE  ?= atexit_sleep_ms=50
 # All of it but the directory's: etcd takes minutes to be built for the race detector.
-RACE    := $(patsubst %,./%/...,$(wildcard agent connect internal keys loop provider rdmc/muster resp ripc/link ripc/stream verbs web)) \
+RACE    := $(patsubst %,./%/...,$(wildcard agent connect internal keys loop provider push rdmc/muster resp ripc/link ripc/stream verbs web)) \
 	./ripc ./ripc/find ./ripc/find/host ./ripc/find/lan ./ripc/find/static
 TIMEOUT ?= 10m
 FUZZ    ?= 30s
