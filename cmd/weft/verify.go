@@ -19,7 +19,8 @@ func newVerify() *cobra.Command {
 		Long: `Compares files and directories with what hosts have, byte for byte by hashes,
 and says which hosts differ and where. Nothing is sent but hashes, and nothing
 is changed. SRC, DEST and HOSTS are as for 'weft push', and so are the exit
-statuses: 0 all hosts have the same, 5 some do not, 6 none does.`,
+statuses: 0 all hosts have the same, 5 some do not, 6 none does, and 1 if some
+of those could not even be asked.`,
 		Example: `  weft verify tree/ -w 'node[01-64]' /srv/data/tree --keys pusher.pem
   weft verify model.bin -w ^hosts models/ --failed-hosts differ`,
 		RunE: func(cmd *cobra.Command, args []string) error { return o.verify(cmd, args) },
@@ -46,7 +47,7 @@ func (s *pushSettings) verify(ctx context.Context) error {
 	if report == nil {
 		return errors.Join(err, s.writeFailed(nil))
 	}
-	if !s.mute && !s.asJSON {
+	if !s.mute && !s.asJSON && report.Exit != push.ExitSource { // without a source nobody was asked
 		text := fmt.Sprintf("the same at %d of %s: %s, %s", verified(report), counted(len(report.Hosts), "host"), counted(int(report.Files), "file"), units.Bytes(report.Bytes))
 		show.print(append(failures(report), text))
 	}
