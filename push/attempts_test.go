@@ -42,6 +42,17 @@ func TestAttempts(t *testing.T) {
 	}
 }
 
+// Blocks that somebody has, and has not, and has again are nothing new.
+func TestBlocksThatComeAndGo(t *testing.T) {
+	a, all := new(attempts), []*host{{}}
+	for tries := range 3 * mostForms {
+		if !a.another(all, 1+tries%2) {
+			return
+		}
+	}
+	t.Error("it goes on for ever")
+}
+
 func TestTimeLeft(t *testing.T) {
 	const took = 4 * time.Second
 	for _, c := range []struct {

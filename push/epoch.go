@@ -70,6 +70,7 @@ func (p *pusher) form(ctx context.Context, among []*host, to purpose) (*group, e
 }
 
 // attempts are those that have brought nothing: no block, and no word of who is to blame. There may be as many troubles as hosts.
+// The blocks are the most that these hosts ever held: what one says it has lost, and has again, is nothing new.
 type attempts struct{ fruitless, hosts, strikes, blocks int }
 
 // another reports whether to try once more, now that the hosts hold so many blocks.
@@ -80,6 +81,9 @@ func (a *attempts) another(among []*host, blocks int) bool {
 	}
 	if now.hosts == a.hosts && now.strikes == a.strikes && now.blocks <= a.blocks {
 		now.fruitless = a.fruitless
+	}
+	if now.hosts == a.hosts {
+		now.blocks = max(now.blocks, a.blocks)
 	}
 	now.fruitless++
 	*a = now

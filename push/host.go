@@ -26,8 +26,9 @@ type host struct {
 	trouble  *control.Trouble  // it is given up
 	demoted  bool              // it is slow, and served last
 	isOpen   bool              // its agent knows of the push
-	accused  bool              // by its word another was given up
-	strikes  int               // times that its connections broke although its agent answers
+	accused  bool              // by its word, or in its stead, another was given up
+	broken   []string          // with whom its connections broke although its agent answers: hosts, the pusher, or itself
+	strikes  int               // times that they did
 	first    time.Duration     // to the first block, from the beginning of the push
 }
 

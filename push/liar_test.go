@@ -1,6 +1,7 @@
 package push_test
 
 import (
+	"context"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -17,6 +18,54 @@ func TestLiarIsFoundOut(t *testing.T) {
 	r := c.run(c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), data)), push.ExitPartial)
 	if got := failures(r); got != "n1 integrity" {
 		t.Errorf("failed are %s: %+v", got, r.Hosts)
+	}
+	c.check("there/file", data, c.agents[1:]...)
+}
+
+// Who says of every group that its connection with a neighbour broke, and nobody else has seen it, costs one of the others at most.
+func TestSlander(t *testing.T) {
+	c := newCluster(t, 5)
+	c.replace(c.agents[0], &puppet{
+		says: func(rank, members int) *control.GroupFailed {
+			return &control.GroupFailed{Rank: 1 + rank%(members-1), Cause: "it broke"}
+		},
+		holds: func() int { return 0 }, // the push is not over before it is found out
+	})
+	data := content(large)
+	r := c.run(c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), data)), push.ExitPartial)
+	if got := strings.Fields(failures(r)); len(got) > 4 || got[0] != "n1" {
+		t.Errorf("failed are %s", failures(r))
+	}
+	for i, h := range r.Hosts {
+		if h.Outcome == push.OutcomeVerified {
+			c.check("there/file", data, c.agents[i])
+		}
+	}
+}
+
+// Who ends every group, and nobody else sees it end, does not go on for ever with blocks that it has, and has not, and has again.
+func TestHostThatEndsEveryGroup(t *testing.T) {
+	c := newCluster(t, 3)
+	asked := 0
+	c.replace(c.agents[0], &puppet{
+		says:  func(int, int) *control.GroupFailed { return &control.GroupFailed{Rank: -1, Cause: "x", Told: true} },
+		holds: func() int { asked++; return 1 + asked%2 },
+	})
+	data := content(large)
+	config := c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), data))
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	groups, tell := 0, config.Events
+	config.Events = func(e push.Event) {
+		if tell(e); e.Kind == push.EventRepair {
+			if groups++; groups > 20 {
+				stop()
+			}
+		}
+	}
+	r := c.runIn(ctx, config, push.ExitPartial)
+	if got := failures(r); got != "n1 unreachable" {
+		t.Errorf("failed are %s", got)
 	}
 	c.check("there/file", data, c.agents[1:]...)
 }

@@ -24,10 +24,14 @@ type puppet struct {
 	hangs   chan struct{} // blocks are kept only when this is closed; nil: at once
 	wire    *way.Place
 
+	says  func(rank, members int) *control.GroupFailed // how it says that every group has ended; nil: as it is
+	holds func() int                                   // how many blocks it admits to hold; nil: all that it has
+
 	mu     sync.Mutex
 	open   control.Open
 	device *verbs.Device
 	member *member.Member
+	place  control.Form // in the group
 	status control.Status
 	kept   map[int][]byte // blocks of the content: header and payload
 }
@@ -192,6 +196,9 @@ func (p *puppet) tell() control.Status {
 	p.mu.Lock()
 	s, m := p.status, p.member
 	s.Have = len(p.kept)
+	if p.says != nil && s.Epoch > 0 {
+		s.GroupFailed = p.says(p.place.Rank, len(p.place.Plan.Members))
+	}
 	p.mu.Unlock()
 	if m != nil {
 		s.Hops = m.Stats().Hops
@@ -207,8 +214,12 @@ func (p *puppet) have() (control.Have, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	set := schedule.NewSet(p.content().Blocks())
+	most := set.Len()
+	if p.holds != nil {
+		most = p.holds()
+	}
 	for block := range p.kept {
-		if !p.lies {
+		if !p.lies && block < most {
 			set.Add(block)
 		}
 	}
@@ -251,6 +262,6 @@ func (p *puppet) form(text []byte) (formed control.Formed, err error) {
 			return formed, err
 		}
 	}
-	p.status.Epoch, p.status.GroupFailed = q.Epoch, nil
+	p.place, p.status.Epoch, p.status.GroupFailed = q, q.Epoch, nil
 	return p.member.Form(member.Group{Plan: q.Plan, Rank: q.Rank, Epoch: q.Epoch, Streams: streams, Blocks: p, Notify: p.heard})
 }

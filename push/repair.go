@@ -16,20 +16,18 @@ func (p *pusher) recover(ctx context.Context, g *group) error {
 		return err
 	}
 	by := p.testimonies(g)
-	guilty, struck := judge(by)
-	if struck > 0 && p.isDoubtful() { // all answer, but not by RDMA
+	v := judge(by)
+	if len(v.broken) > 0 && p.isDoubtful() { // all answer, but not by RDMA
 		p.end(ctx, g)
-		return p.fallBack(fmt.Errorf("%w: %s: %s", errWay, by[struck].name, causeOf(by, struck)))
+		return p.fallBack(fmt.Errorf("%w: %s", errWay, v.broken[0].describe(by)))
 	}
-	for rank, t := range guilty {
+	for rank, t := range v.guilty {
 		p.giveUp(g.hosts[rank-1], t)
 	}
-	p.noteAccusers(g, by, guilty)
-	if struck > 0 {
-		g.hosts[struck-1].strikes++
-	}
+	v.remember(g.hosts, p.hosts)
+	p.noteAccusers(g, by, v.guilty)
 	if len(alive(p.hosts)) > 0 {
-		p.emit(Event{Kind: EventRepair, Text: summaryOf(by, guilty, struck)})
+		p.emit(Event{Kind: EventRepair, Text: summaryOf(by, v)})
 	}
 	p.end(ctx, g)
 	return p.anybody(ctx)
@@ -61,7 +59,7 @@ func (p *pusher) testimonies(g *group) []testimony {
 	by := []testimony{{name: rootName, failed: p.board.failedHere(g.epoch)}}
 	for _, h := range g.hosts {
 		n := p.board.of(h)
-		t := testimony{name: h.name, lost: n.lost, failed: n.failedIn(g.epoch), strikes: h.strikes, accused: h.accused}
+		t := testimony{name: h.name, lost: n.lost, failed: n.failedIn(g.epoch), broken: h.broken, accused: h.accused}
 		if n.status.Phase == control.PhaseFailed {
 			t.trouble = orUnknown(n.status.Error)
 		}
@@ -90,10 +88,10 @@ func orUnknown(t *control.Trouble) *control.Trouble {
 }
 
 // summaryOf says for people why a group has ended.
-func summaryOf(by []testimony, guilty map[int]*control.Trouble, struck int) string {
+func summaryOf(by []testimony, v verdict) string {
 	var names []string
 	for rank := range by {
-		if guilty[rank] != nil {
+		if v.guilty[rank] != nil {
 			names = append(names, by[rank].name)
 		}
 	}
@@ -102,8 +100,20 @@ func summaryOf(by []testimony, guilty map[int]*control.Trouble, struck int) stri
 		return "nobody is left"
 	case len(names) > 0:
 		return fmt.Sprintf("the others go on without %s", hosts.Fold(names))
-	case struck > 0:
-		return fmt.Sprintf("connections with %s broke, it answers, and all go on: %s", by[struck].name, causeOf(by, struck))
+	case len(v.broken) > 0:
+		return fmt.Sprintf("connections broke, all answer, and all go on: %s", v.broken[0].describe(by))
 	}
 	return "connections broke, and all go on"
+}
+
+// describe names the ends of a connection that broke, and says why.
+func (x hop) describe(by []testimony) string {
+	names, cause := by[x.other].name, x.other // the root says little of itself
+	if x.one != x.other {
+		names = by[x.one].name + " and " + names
+	}
+	if f := by[x.other].failed; x.one > 0 && f != nil && f.Rank == x.one {
+		cause = x.one
+	}
+	return names + ": " + causeOf(by, cause)
 }
