@@ -26,7 +26,8 @@ func (d *Delivery) Commit(ctx context.Context) (Result, error) {
 	if lacking := d.layouts.content.Blocks() - d.held.count(); d.order.Verify || lacking > 0 {
 		return Result{}, fmt.Errorf("there is nothing to commit: %d blocks are not here", lacking)
 	}
-	c := &commit{Delivery: d, ctx: ctx, few: d.order.Manifest.Entries <= fewEntries}
+	c := &commit{Delivery: d, ctx: ctx, few: d.order.Manifest.Entries <= fewEntries,
+		taken: newBitset(d.order.Manifest.Entries)}
 	if err := c.run(); err != nil {
 		return c.result, err
 	}
@@ -40,6 +41,7 @@ type commit struct {
 	*Delivery
 	ctx     context.Context
 	few     bool
+	taken   bitset // entries whose file in place is taken over
 	folders folders
 	open    []directory // on the way to the entry that was last placed
 	result  Result
@@ -57,6 +59,9 @@ func (c *commit) run() error {
 		return fmt.Errorf("close files: %w", err)
 	}
 	if err := c.conflicts(); err != nil {
+		return err
+	}
+	if err := c.takeOver(); err != nil {
 		return err
 	}
 	if err := c.sync(); err != nil {

@@ -67,10 +67,10 @@ func (d *Delivery) ManifestDone(ctx context.Context, progress func(looked uint64
 	if !summary.Equal(&d.order.Manifest) {
 		return errors.New("the manifest is not the one that was announced")
 	}
-	if err := errors.Join(d.seen.file.Truncate(0), d.links.reset(summary.Entries)); err != nil {
+	if err := errors.Join(d.seen.file.Truncate(0), d.wanted.file.Truncate(0), d.links.reset(summary.Entries)); err != nil {
 		return fmt.Errorf("scratch file: %w", err)
 	}
-	d.placed, d.need = newBitset(summary.Entries), 0
+	d.placed, d.copied, d.counted, d.need = newBitset(summary.Entries), newBitset(summary.Entries), newBitset(summary.Entries), 0
 	blocks := uint64(d.layouts.content.Blocks())
 	d.hashed, d.unread, d.lost = newBitset(blocks), newBitset(blocks), newBitset(summary.Entries)
 	if err := (&survey{Delivery: d, ctx: ctx, progress: progress, index: index}).run(); err != nil {
@@ -223,6 +223,7 @@ func (s *survey) file(number uint64, e *manifest.Entry, there *unix.Stat_t) erro
 	if s.started(number) {
 		return nil // the partial has its content, and Commit compares before it gives anything its name
 	}
+	s.countCopy(number, e, there)
 	return s.remember(number, there)
 }
 
