@@ -28,7 +28,7 @@ func (d *Delivery) Commit(ctx context.Context) (Result, error) {
 	}
 	c := &commit{Delivery: d, ctx: ctx, few: d.order.Manifest.Entries <= fewEntries,
 		taken: newBitset(d.order.Manifest.Entries)}
-	if err := c.run(); err != nil {
+	if err := c.inPlace(); err != nil {
 		return c.result, err
 	}
 	err := d.partial.remove()
@@ -52,6 +52,17 @@ type directory struct {
 	path string
 	metadata
 	made bool // by this commit
+}
+
+// inPlace places everything where DEST leads, before and after.
+func (c *commit) inPlace() error {
+	if err := c.root.stillThere(c.place, c.order.Dest); err != nil {
+		return err
+	}
+	if err := c.run(); err != nil {
+		return err
+	}
+	return c.root.stillThere(c.place, c.order.Dest)
 }
 
 func (c *commit) run() error {
