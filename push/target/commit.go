@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +32,7 @@ func (d *Delivery) Commit(ctx context.Context) (Result, error) {
 		return c.result, err
 	}
 	err := d.partial.remove()
-	d.partial, d.manifest = nil, nil
+	d.partial, d.manifest, d.admitted = nil, nil, nil
 	return c.result, errors.Join(err, d.close())
 }
 
@@ -51,7 +51,8 @@ type commit struct {
 type directory struct {
 	path string
 	metadata
-	made bool // by this commit
+	made bool      // by this commit
+	was  *admitted // if it was closed
 }
 
 // inPlace places everything where DEST leads, before and after.
@@ -83,6 +84,7 @@ func (c *commit) run() error {
 	}
 	c.folders.dest = c.place.dir
 	defer c.folders.close()
+	defer c.closeUnfinished()
 	if err := c.index.Entries(c.entry); err != nil {
 		return err
 	}
@@ -144,34 +146,23 @@ func (c *commit) directory(p *placing) error {
 		return err
 	}
 	made := err == nil
+	var was *admitted
 	if !made {
-		if err := admit(p.dir, p.name); err != nil {
+		if was, err = admit(p.dir, p.name, p.Path); err != nil {
 			return err
 		}
 	}
-	c.open = append(c.open, directory{p.Path, c.metadataOf(p.Entry), made})
+	c.open = append(c.open, directory{p.Path, c.metadataOf(p.Entry), made, was})
 	return nil
 }
 
-// admit sees to it that files can be placed in a directory that is there. A user's own may be closed to it.
-func admit(dir *os.File, name string) error {
-	s, err := statAt(dir, name)
-	if err != nil {
-		return err
+// closeUnfinished closes the directories that a commit has opened, and did not finish because it has failed.
+func (c *commit) closeUnfinished() {
+	for _, of := range slices.Backward(c.open) {
+		if of.was != nil {
+			_ = of.was.restore(c.place.dir) // the commit has failed already
+		}
 	}
-	if !isKind(&s, unix.S_IFDIR) {
-		return unix.ENOTDIR
-	}
-	if user := os.Geteuid(); user == 0 || s.Uid != uint32(user) || s.Mode&0o700 == 0o700 {
-		return nil
-	}
-	f, err := openPath(dir, name)
-	if err != nil {
-		return err
-	}
-	defer drop(f)
-	// A path only cannot be changed, but by its name in /proc, which leads nowhere else.
-	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), os.FileMode(s.Mode&0o777|0o700))
 }
 
 // leave finishes the directories that the next path is not in: all of theirs is placed, as entries come in walk order.

@@ -193,7 +193,8 @@ func (s *survey) compare(number uint64, e *manifest.Entry, there *unix.Stat_t) e
 	return nil
 }
 
-// enter sees to it that what is in a directory can be looked at: one of our own may be closed to us. Commit gives it its mode.
+// enter sees to it that what is in a directory can be looked at: one of our own may be closed to us. Commit gives it its mode, or
+// Keep the one that it had.
 func (s *survey) enter(e *manifest.Entry) error {
 	dir, name, err := s.folders.of(s.place.of(e.Path))
 	if err == nil && !s.order.Verify {
@@ -202,7 +203,11 @@ func (s *survey) enter(e *manifest.Entry) error {
 	if err != nil || s.order.Verify || unix.Faccessat(int(dir.Fd()), name, unix.X_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW) == nil {
 		return err
 	}
-	return explain(admit(dir, name), "enter", s.place.shown(e.Path))
+	was, err := admit(dir, name, e.Path)
+	if was != nil {
+		s.admitted = append(s.admitted, was)
+	}
+	return explain(err, "enter", s.place.shown(e.Path))
 }
 
 // file judges what is in place of a file.
