@@ -301,7 +301,7 @@ func (d *Delivery) copyPlaced(number uint64, e *manifest.Entry, name string) err
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.stillSame(number, from), d.noteCopied(number, from), to.Close())
+	return errors.Join(d.stillSame(number, from), d.noteCopied(number, e, from), to.Close())
 }
 
 // copyData makes a copy in the partial.

@@ -19,9 +19,18 @@ func (d *Delivery) givesOwners() bool { return d.order.Preserve && os.Geteuid() 
 
 // takesOver reports whether a file in place must not be given this metadata, but a copy of it.
 func (m *metadata) takesOver(there *unix.Stat_t) bool {
-	const special = unix.S_ISUID | unix.S_ISGID
-	return m.owner && isOpenToOthers(there) && (there.Uid != m.uid || there.Gid != m.gid || m.mode&special&^there.Mode != 0)
+	changes := there.Uid != m.uid || there.Gid != m.gid
+	switch {
+	case !m.owner:
+		return false
+	case m.mode&ownRights != 0: // whoever it belonged to before may have it open still
+		return changes || m.mode&ownRights&^there.Mode != 0
+	}
+	return changes && isOpenToOthers(there)
 }
+
+// ownRights are the modes by which a file has rights whoever runs it.
+const ownRights = unix.S_ISUID | unix.S_ISGID
 
 // isOpenToOthers reports whether others than this process's user may have a file open to write.
 func isOpenToOthers(there *unix.Stat_t) bool {
@@ -46,12 +55,12 @@ func (d *Delivery) noteWanted(block int, hash manifest.Hash) error {
 }
 
 // noteCopied notes that the partial has a copy of a file in place which others could write to meanwhile.
-func (d *Delivery) noteCopied(number uint64, from *os.File) error {
+func (d *Delivery) noteCopied(number uint64, e *manifest.Entry, from *os.File) error {
 	if !d.givesOwners() {
 		return nil
 	}
 	there, err := statFile(from)
-	if err == nil && isOpenToOthers(&there) {
+	if err == nil && (isOpenToOthers(&there) || e.Mode&ownRights != 0) {
 		d.copied.add(number)
 	}
 	return err

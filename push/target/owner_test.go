@@ -140,6 +140,25 @@ func TestFileIsWrittenBeforeItIsTakenOver(t *testing.T) {
 	}
 }
 
+// Whose it was before does not show: a file that is to be setuid is not made so in place.
+func TestFileWasAnothers(t *testing.T) {
+	needsRoot(t)
+	r, dir := openTest(t)
+	data := noise(1, testBlock+100)
+	memory := mapped(t, dir+"/f", data)
+	if err := os.Chown(dir+"/f", 0, 0); err != nil {
+		t.Fatal(err)
+	}
+	items := []item{owned("f", data, 0o4755, 0)}
+	p := pack(t, items...)
+	o := p.order(".")
+	o.Preserve = true
+	mustDeliver(t, p, r, o)
+	memory[7]++
+	checkTree(t, dir, items...)
+	checkOwned(t, dir, items...)
+}
+
 // A file in place that nobody else can write to is not copied.
 func TestOwnFileIsGivenAway(t *testing.T) {
 	needsRoot(t)
@@ -147,11 +166,11 @@ func TestOwnFileIsGivenAway(t *testing.T) {
 	data := noise(1, 100)
 	write(t, dir+"/f", data)
 	was := statOfPath(t, dir+"/f")
-	p := pack(t, owned("f", data, 0o4755, 1234))
+	p := pack(t, owned("f", data, 0o644, 1234))
 	o := p.order(".")
 	o.Preserve = true
 	mustDeliver(t, p, r, o)
-	checkOwned(t, dir, owned("f", data, 0o4755, 1234))
+	checkOwned(t, dir, owned("f", data, 0o644, 1234))
 	if is := statOfPath(t, dir+"/f"); is.Ino != was.Ino {
 		t.Error("it was copied")
 	}
