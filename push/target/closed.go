@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -61,4 +62,69 @@ func closing(err error, f *os.File) error {
 		drop(f)
 	}
 	return err
+}
+
+// admitted is a directory that was closed to us, and is open for the time of a delivery.
+type admitted struct {
+	path  string // below DEST
+	inode inode
+	mode  uint32 // that it had
+}
+
+// ownerRights are what it takes to place files in a directory.
+const ownerRights = 0o700
+
+// admit sees to it that files can be placed in a directory that is there. A user's own may be closed to it: then it says how that was.
+func admit(dir *os.File, name, path string) (*admitted, error) {
+	s, err := statAt(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	if !isKind(&s, unix.S_IFDIR) {
+		return nil, unix.ENOTDIR
+	}
+	if user := os.Geteuid(); user == 0 || s.Uid != uint32(user) || s.Mode&ownerRights == ownerRights {
+		return nil, nil //nolint:nilnil // it is open
+	}
+	f, err := openPath(dir, name)
+	if err != nil {
+		return nil, err
+	}
+	defer drop(f)
+	if s, err = statFile(f); err != nil {
+		return nil, err
+	}
+	was := &admitted{path, stampOf(&s).Inode, s.Mode & 0o7777}
+	return was, chmodPath(f, was.mode|ownerRights)
+}
+
+// chmodPath changes what is open as a path only. That can be done by its name in /proc, which leads nowhere else.
+func chmodPath(f *os.File, mode uint32) error {
+	return unix.Chmod(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), mode)
+}
+
+// restore gives a directory the mode that it had, unless it has got another one meanwhile, or is another one.
+func (a *admitted) restore(dest *os.File) error {
+	f, err := openPath(dest, a.path)
+	if missing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer drop(f)
+	s, err := statFile(f)
+	if err != nil || stampOf(&s).Inode != a.inode || s.Mode&0o1777 != a.mode&0o1777|ownerRights { // setgid may be lost
+		return err
+	}
+	return chmodPath(f, a.mode)
+}
+
+// closeAgain closes the directories that the survey has opened: those within others first.
+func (d *Delivery) closeAgain() error {
+	var errs []error
+	for _, was := range slices.Backward(d.admitted) {
+		errs = append(errs, explain(was.restore(d.place.dir), "close", d.place.shown(was.path)))
+	}
+	return errors.Join(errs...)
 }

@@ -193,3 +193,57 @@ func (p *parcel) rest(d *Delivery) (done outcome, err error) {
 	done.Result, err = d.Commit(context.Background())
 	return done, err
 }
+
+// A push that is not committed leaves directories as closed as they were.
+func TestRefusedPushLeavesModes(t *testing.T) {
+	if !asSomebody(t) {
+		return
+	}
+	items := []item{folder("d", 0o750), folder("d/e", 0o750), file("d/e/f", noise(1, 2*testBlock)), file("g", noise(2, 100))}
+	p := pack(t, items...)
+	for name, run := range map[string]func(r *Root, dir string) error{
+		"refused": func(r *Root, dir string) error {
+			write(t, dir+"/g", noise(3, 100))
+			_, err := p.deliver(r, p.order("."))
+			return err
+		},
+		"refused by the survey": func(r *Root, dir string) error {
+			write(t, dir+"/g", noise(3, 101))
+			_, err := p.deliver(r, p.order("."))
+			return err
+		},
+		"commit is interrupted": func(r *Root, dir string) error {
+			d, err := p.start(r, p.order("."))
+			if err != nil {
+				return err
+			}
+			defer d.Keep()
+			if _, err := p.send(d); err != nil {
+				return err
+			}
+			left := 3 // both directories are being filled
+			_, err = d.Commit(interruption{context.Background(), &left})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r, dir := openTest(t)
+			if err := errors.Join(os.MkdirAll(dir+"/d/e", 0o755), os.Chmod(dir+"/d/e", 0o500), os.Chmod(dir+"/d", os.ModeSticky|0o055)); err != nil {
+				t.Fatal(err)
+			}
+			if err := run(r, dir); err == nil {
+				t.Error("it came through")
+			}
+			info, err := os.Lstat(dir + "/d")
+			if err != nil || info.Mode() != os.ModeDir|os.ModeSticky|0o055 {
+				t.Errorf("%v, %v", info.Mode(), err)
+			}
+			os.Chmod(dir+"/d", 0o700)
+			if info, err = os.Lstat(dir + "/d/e"); err != nil || info.Mode().Perm() != 0o500 {
+				t.Errorf("%v, %v", info.Mode(), err)
+			}
+			mustDeliverForced(t, p, r)
+			checkTree(t, dir, items...)
+		})
+	}
+}

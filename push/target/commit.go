@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
+	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -26,12 +26,13 @@ func (d *Delivery) Commit(ctx context.Context) (Result, error) {
 	if lacking := d.layouts.content.Blocks() - d.held.count(); d.order.Verify || lacking > 0 {
 		return Result{}, fmt.Errorf("there is nothing to commit: %d blocks are not here", lacking)
 	}
-	c := &commit{Delivery: d, ctx: ctx, few: d.order.Manifest.Entries <= fewEntries}
-	if err := c.run(); err != nil {
+	c := &commit{Delivery: d, ctx: ctx, few: d.order.Manifest.Entries <= fewEntries,
+		taken: newBitset(d.order.Manifest.Entries)}
+	if err := c.inPlace(); err != nil {
 		return c.result, err
 	}
 	err := d.partial.remove()
-	d.partial, d.manifest = nil, nil
+	d.partial, d.manifest, d.admitted = nil, nil, nil
 	return c.result, errors.Join(err, d.close())
 }
 
@@ -40,6 +41,7 @@ type commit struct {
 	*Delivery
 	ctx     context.Context
 	few     bool
+	taken   bitset // entries whose file in place is taken over
 	folders folders
 	open    []directory // on the way to the entry that was last placed
 	result  Result
@@ -49,7 +51,19 @@ type commit struct {
 type directory struct {
 	path string
 	metadata
-	made bool // by this commit
+	made bool      // by this commit
+	was  *admitted // if it was closed
+}
+
+// inPlace places everything where DEST leads, before and after.
+func (c *commit) inPlace() error {
+	if err := c.root.stillThere(c.place, c.order.Dest); err != nil {
+		return err
+	}
+	if err := c.run(); err != nil {
+		return err
+	}
+	return c.root.stillThere(c.place, c.order.Dest)
 }
 
 func (c *commit) run() error {
@@ -57,6 +71,9 @@ func (c *commit) run() error {
 		return fmt.Errorf("close files: %w", err)
 	}
 	if err := c.conflicts(); err != nil {
+		return err
+	}
+	if err := c.takeOver(); err != nil {
 		return err
 	}
 	if err := c.sync(); err != nil {
@@ -67,6 +84,7 @@ func (c *commit) run() error {
 	}
 	c.folders.dest = c.place.dir
 	defer c.folders.close()
+	defer c.closeUnfinished()
 	if err := c.index.Entries(c.entry); err != nil {
 		return err
 	}
@@ -128,34 +146,23 @@ func (c *commit) directory(p *placing) error {
 		return err
 	}
 	made := err == nil
+	var was *admitted
 	if !made {
-		if err := admit(p.dir, p.name); err != nil {
+		if was, err = admit(p.dir, p.name, p.Path); err != nil {
 			return err
 		}
 	}
-	c.open = append(c.open, directory{p.Path, c.metadataOf(p.Entry), made})
+	c.open = append(c.open, directory{p.Path, c.metadataOf(p.Entry), made, was})
 	return nil
 }
 
-// admit sees to it that files can be placed in a directory that is there. A user's own may be closed to it.
-func admit(dir *os.File, name string) error {
-	s, err := statAt(dir, name)
-	if err != nil {
-		return err
+// closeUnfinished closes the directories that a commit has opened, and did not finish because it has failed.
+func (c *commit) closeUnfinished() {
+	for _, of := range slices.Backward(c.open) {
+		if of.was != nil {
+			_ = of.was.restore(c.place.dir) // the commit has failed already
+		}
 	}
-	if !isKind(&s, unix.S_IFDIR) {
-		return unix.ENOTDIR
-	}
-	if user := os.Geteuid(); user == 0 || s.Uid != uint32(user) || s.Mode&0o700 == 0o700 {
-		return nil
-	}
-	f, err := openPath(dir, name)
-	if err != nil {
-		return err
-	}
-	defer drop(f)
-	// A path only cannot be changed, but by its name in /proc, which leads nowhere else.
-	return os.Chmod(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), os.FileMode(s.Mode&0o777|0o700))
 }
 
 // leave finishes the directories that the next path is not in: all of theirs is placed, as entries come in walk order.

@@ -58,9 +58,14 @@ func (d *Delivery) Write(block int, payload []byte) error {
 		return errors.New("nothing is written by a push that only compares")
 	}
 	offset := d.layouts.content.Offset(block)
+	inPlace := false
 	err := d.index.Pieces(offset, uint64(len(payload)), func(p manifest.Piece) error {
+		inPlace = inPlace || d.placed.has(p.Number) || d.copied.has(p.Number)
 		return explain(d.put(p, payload[p.Start-offset:][:p.Length]), "write", d.place.shown(p.Entry.Path))
 	})
+	if err == nil && inPlace && d.givesOwners() {
+		err = d.noteWanted(block, manifest.HashOf(payload))
+	}
 	if err != nil {
 		return err
 	}
@@ -264,6 +269,11 @@ func (d *Delivery) diverge(number uint64, e *manifest.Entry) error {
 	if !d.order.Force {
 		return ErrExists
 	}
+	return d.copyOut(number, e)
+}
+
+// copyOut makes the copy.
+func (d *Delivery) copyOut(number uint64, e *manifest.Entry) error {
 	name := dataName(number)
 	if err := d.copyPlaced(number, e, name+copySuffix); err != nil {
 		return err
@@ -291,7 +301,7 @@ func (d *Delivery) copyPlaced(number uint64, e *manifest.Entry, name string) err
 	if err != nil {
 		return err
 	}
-	return errors.Join(d.stillSame(number, from), to.Close())
+	return errors.Join(d.stillSame(number, from), d.noteCopied(number, e, from), to.Close())
 }
 
 // copyData makes a copy in the partial.

@@ -34,7 +34,14 @@ type Delivery struct {
 	hashed bitset          // blocks that were examined
 	unread bitset          // blocks that should have been, and could not be read
 	lost   bitset          // entries whose file in place was the cause: no longer placed
-	need   uint64          // bytes of files that are not in place
+	need   uint64          // bytes of files that are not in place, and of copies of some that are
+
+	admitted []*admitted // directories that could not even be entered: few
+
+	// With owners only.
+	wanted  records[manifest.Hash] // of held blocks that have a part of a file in place, or of a copy of one
+	copied  bitset                 // entries whose file in the partial was copied from one that others could write to
+	counted bitset                 // entries whose copy is in need
 
 	marking sync.Mutex // of held and the map
 	held    bitset     // blocks that are on disk and verified
@@ -82,7 +89,7 @@ func (d *Delivery) open() (err error) {
 			return err
 		}
 	}
-	for _, f := range []**os.File{&d.hashes, &d.seen.file, &d.links.file} {
+	for _, f := range []**os.File{&d.hashes, &d.seen.file, &d.links.file, &d.wanted.file} {
 		if *f, err = d.root.scratch(); err != nil {
 			return err
 		}
@@ -154,8 +161,8 @@ func (d *Delivery) Keep() error {
 // close lets go of everything.
 func (d *Delivery) close() error {
 	d.ended = true
-	errs := []error{d.files.close(), d.place.close()}
-	for _, f := range []*os.File{d.hashes, d.seen.file, d.links.file} {
+	errs := []error{d.files.close(), d.closeAgain(), d.place.close()}
+	for _, f := range []*os.File{d.hashes, d.seen.file, d.links.file, d.wanted.file} {
 		if f != nil {
 			errs = append(errs, f.Close())
 		}

@@ -78,6 +78,58 @@ func TestPreflightBesideAFile(t *testing.T) {
 	}
 }
 
+// What an earlier attempt has begun to write needs the space that it does not take yet.
+func TestNoSpaceToResume(t *testing.T) {
+	all := make([]int, 11)
+	for i := range all {
+		all[i] = i
+	}
+	for name, c := range map[string]struct {
+		blocks    []int // that have come
+		others    int   // blocks of other files, of 16 for which there is room
+		preflight error
+		start     error
+	}{
+		"nothing":               {nil, 7, ErrSpace, ErrSpace},
+		"a block, too few left": {[]int{0}, 7, nil, ErrSpace},
+		"a block":               {[]int{0}, 4, nil, nil},
+		"all":                   {all, 4, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			mountAt(t, dir, "size=1m", 0)
+			r := openAt(t, dir)
+			items := []item{file("f", noise(1, len(all)*testBlock))}
+			p := pack(t, items...)
+			interrupted(t, p, r, p.order("."), c.blocks...)
+			if c.blocks == nil { // as the kernel leaves it that has no room
+				partials, err := filepath.Glob(filepath.Join(dir, weftFolder, partialFolder, "*", dataFolder))
+				if err != nil || len(partials) != 1 {
+					t.Fatal(partials, err)
+				}
+				write(t, partials[0]+"/0/0", nil)
+			}
+			filler := filepath.Join(dir, "filler")
+			write(t, filler, make([]byte, c.others*testBlock))
+			if err := r.Preflight(p.order(".")); !errors.Is(err, c.preflight) {
+				t.Errorf("preflight: %v, should be %v", err, c.preflight)
+			}
+			d, err := p.start(r, p.order("."))
+			if !errors.Is(err, c.start) {
+				t.Errorf("start: %v, should be %v", err, c.start)
+			}
+			if d != nil {
+				d.Keep()
+			}
+			os.Remove(filler)
+			if done := mustDeliver(t, p, r, p.order(".")); done.sent != len(all)-len(c.blocks) {
+				t.Errorf("%+v", done)
+			}
+			checkTree(t, dir, items...)
+		})
+	}
+}
+
 // Who finds the disk full when it takes over from another push leaves what that had.
 func TestDiskFullWhileTakingOver(t *testing.T) {
 	for name, change := range map[string]func(*Order){

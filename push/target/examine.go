@@ -255,7 +255,7 @@ func (d *Delivery) Match(block int, want manifest.Hash) bool {
 	if _, err := d.hashes.ReadAt(there[:], int64(block)*int64(len(there))); err != nil || there != want {
 		return false
 	}
-	return d.hold(block) == nil
+	return d.noteWanted(block, want) == nil && d.hold(block) == nil
 }
 
 // Conflicts is asked when all that can match has matched, and before content is written: without Force, files in place that are different
@@ -273,7 +273,9 @@ func (d *Delivery) Conflicts() error {
 			return nil
 		}
 		different.add(d.place.shown(e.Path))
-		need += d.replacement(at, e.Content())
+		if !d.counted.has(number) {
+			need += d.replacement(at, e.Content())
+		}
 		if !d.anyHeld(at, e.Content()) {
 			d.placed.remove(number) // nothing of it is of use
 		}

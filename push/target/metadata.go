@@ -18,7 +18,7 @@ type metadata struct {
 
 // metadataOf is what is to be set: nothing that gives rights to others unless it is asked for.
 func (d *Delivery) metadataOf(e *manifest.Entry) metadata {
-	m := metadata{e.Mode & 0o777, e.UID, e.GID, e.ModTime, d.order.Preserve && os.Geteuid() == 0}
+	m := metadata{e.Mode & 0o777, e.UID, e.GID, e.ModTime, d.givesOwners()}
 	switch {
 	case m.owner:
 		m.mode = e.Mode & 0o7777

@@ -271,6 +271,16 @@ func (p *partial) has(number uint64) bool {
 	return err == nil
 }
 
+// allocated is how many bytes the file of an entry takes on the disk.
+func (p *partial) allocated(number uint64) uint64 {
+	const unit = 512 // of the kernel, whatever the filesystem has
+	s, err := statAt(p.data, dataName(number))
+	if err != nil {
+		return 0
+	}
+	return uint64(s.Blocks) * unit
+}
+
 // discard removes what may be under a name of data.
 func (p *partial) discard(name string) error {
 	if err := unix.Unlinkat(int(p.data.Fd()), name, 0); err != nil && !missing(err) {

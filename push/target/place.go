@@ -13,6 +13,7 @@ import (
 // place is where a push goes.
 type place struct {
 	dir   *os.File // the deepest directory on the way to DEST that is there
+	rel   string   // how dir is found below the root, links not resolved
 	below []string // directories from there to DEST that are not there yet
 	name  string   // of a single file; "": entries keep their names
 	path  string   // of DEST, with all links resolved, the name of a single file included
@@ -28,7 +29,7 @@ func (r *Root) find(o *Order) (*place, error) {
 	dir, err := r.openDest(rel)
 	switch {
 	case err == nil:
-		return r.placeAt(dir, nil, "")
+		return r.placeAt(dir, rel, nil, "")
 	case o.Single && !strings.HasSuffix(o.Dest, "/") && rel != "." && (missing(err) || errors.Is(err, unix.ENOTDIR)):
 		return r.deepest(filepath.Dir(rel), filepath.Base(rel), o)
 	}
@@ -44,7 +45,7 @@ func (r *Root) deepest(rel, name string, o *Order) (*place, error) {
 			if err := leadsNowhere(dir, below); err != nil {
 				return nil, errors.Join(explainDest(err, o.Dest), dir.Close())
 			}
-			return r.placeAt(dir, below, name)
+			return r.placeAt(dir, rel, below, name)
 		}
 		if !missing(err) || rel == "." {
 			return nil, explainDest(err, o.Dest)
@@ -108,7 +109,7 @@ func trimRoot(path, root string) (string, bool) {
 }
 
 // placeAt finishes a place: what of it is ours alone is not for pushes.
-func (r *Root) placeAt(dir *os.File, below []string, name string) (*place, error) {
+func (r *Root) placeAt(dir *os.File, rel string, below []string, name string) (*place, error) {
 	there, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", dir.Fd()))
 	if err != nil {
 		return nil, errors.Join(fmt.Errorf("where is the destination? %w", err), dir.Close())
@@ -121,7 +122,25 @@ func (r *Root) placeAt(dir *os.File, below []string, name string) (*place, error
 	case !ok:
 		label = path
 	}
-	return &place{dir, below, name, path, label}, nil
+	return &place{dir, rel, below, name, path, label}, nil
+}
+
+// stillThere checks that the place is where DEST leads: the directory could be moved, out of the root too, while a push is under way.
+func (r *Root) stillThere(p *place, dest string) error {
+	dir, err := r.openDest(p.rel)
+	if err != nil {
+		return fmt.Errorf("destination %q was moved away (%s): %w", dest, err.Error(), ErrChanged)
+	}
+	defer drop(dir)
+	is, err := statFile(dir)
+	was, other := statFile(p.dir)
+	if err := errors.Join(err, other); err != nil {
+		return err
+	}
+	if stampOf(&is).Inode != stampOf(&was).Inode {
+		return fmt.Errorf("destination %q is another directory now: %w", dest, ErrChanged)
+	}
+	return nil
 }
 
 // absent reports that DEST, or the directory of a single file, was not there.
@@ -153,7 +172,7 @@ func (p *place) create(s syncs) error {
 			return explain(err, "create directory", p.label)
 		}
 		drop(p.dir)
-		p.dir, p.below = next, p.below[1:]
+		p.dir, p.rel, p.below = next, filepath.Join(p.rel, p.below[0]), p.below[1:]
 	}
 	return nil
 }

@@ -71,26 +71,32 @@ func (c *commit) openWhole(p *placing) (*os.File, error) {
 func (c *commit) name(p *placing) error {
 	err := c.rename(p)
 	if errors.Is(err, unix.EEXIST) && p.Kind != manifest.Symlink {
-		if was, same := c.sameContent(p); same {
-			return c.found(p, was)
+		if there, same := c.sameContent(p); same {
+			return c.found(p, &there)
 		}
 	}
-	if err == nil {
+	switch {
+	case err != nil:
+		return err
+	case c.taken.has(p.number):
+		c.result.Skipped++
+	default:
 		c.result.Written++
 	}
-	return err
+	return nil
 }
 
 // found takes a file for the entry that is in its way, and identical.
-func (c *commit) found(p *placing, was stamp) error {
-	if p.Kind == manifest.Hardlink {
+func (c *commit) found(p *placing, there *unix.Stat_t) error {
+	m := c.metadataOf(p.Entry)
+	if p.Kind == manifest.Hardlink || m.takesOver(there) {
 		c.result.Skipped++
-		return c.replaceSame(p, p.data, was)
+		return c.replaceSame(p, p.data, stampOf(there))
 	}
 	if err := c.partial.discard(p.data); err != nil {
 		return err
 	}
-	return c.skip(p, was)
+	return c.skip(p, stampOf(there))
 }
 
 // rename replaces nothing without Force, whatever has come there meanwhile.
@@ -153,19 +159,19 @@ func (c *commit) remember(dir *os.File, name string, change func() error) error 
 }
 
 // sameContent reports whether the file in place is identical to what the partial has, and what it was before it was read.
-func (c *commit) sameContent(p *placing) (was stamp, same bool) {
+func (c *commit) sameContent(p *placing) (was unix.Stat_t, same bool) {
 	ours, err := c.openOurs(p)
 	if err != nil {
-		return stamp{}, false
+		return was, false
 	}
 	defer drop(ours)
 	there, err := c.openThere(p.dir, p.name)
 	if err != nil {
-		return stamp{}, false
+		return was, false
 	}
 	defer drop(there)
-	s, err := statFile(there)
-	return stampOf(&s), err == nil && sameSize(there, ours) && sameBytes(there, ours)
+	was, err = statFile(there)
+	return was, err == nil && sameSize(there, ours) && sameBytes(there, ours)
 }
 
 // openOurs opens what the partial has, to read. A hard link is in place already, under its first name, and keeps the mode that it has.

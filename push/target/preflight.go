@@ -1,7 +1,9 @@
 package target
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
@@ -160,12 +162,21 @@ func isShorter(file *os.File, bytes uint64) bool {
 	return err == nil && s.Mode&unix.S_IFMT == unix.S_IFREG && uint64(s.Size) < bytes
 }
 
+// hasPartial reports whether an earlier attempt has left anything of the content: where the disk was full, there are files without any.
 func (r *Root) hasPartial(o *Order, p *place) bool {
 	partials, err := r.partials(false)
 	if err != nil {
 		return false
 	}
 	defer drop(partials)
-	_, err = partials.Lstat(partialName(o, p))
-	return err == nil
+	err = fs.WalkDir(partials.FS(), partialName(o, p)+"/"+dataFolder, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		if info, err := entry.Info(); err == nil && info.Size() > 0 {
+			return errFound
+		}
+		return nil
+	})
+	return errors.Is(err, errFound)
 }

@@ -25,8 +25,11 @@ func (c *commit) skip(p *placing, was stamp) error {
 	if err := c.unchanged(was, stampOf(&there)); err != nil {
 		return err
 	}
-	c.result.Skipped++
 	m := c.metadataOf(p.Entry)
+	if m.takesOver(&there) {
+		return fmt.Errorf("%w (it is open to others)", ErrChanged) // it was not, or another was there
+	}
+	c.result.Skipped++
 	if there.Nlink > 1 && !m.isSo(&there) {
 		return c.separate(p, f, &there)
 	}

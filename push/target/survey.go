@@ -67,10 +67,10 @@ func (d *Delivery) ManifestDone(ctx context.Context, progress func(looked uint64
 	if !summary.Equal(&d.order.Manifest) {
 		return errors.New("the manifest is not the one that was announced")
 	}
-	if err := errors.Join(d.seen.file.Truncate(0), d.links.reset(summary.Entries)); err != nil {
+	if err := errors.Join(d.seen.file.Truncate(0), d.wanted.file.Truncate(0), d.links.reset(summary.Entries)); err != nil {
 		return fmt.Errorf("scratch file: %w", err)
 	}
-	d.placed, d.need = newBitset(summary.Entries), 0
+	d.placed, d.copied, d.counted, d.need = newBitset(summary.Entries), newBitset(summary.Entries), newBitset(summary.Entries), 0
 	blocks := uint64(d.layouts.content.Blocks())
 	d.hashed, d.unread, d.lost = newBitset(blocks), newBitset(blocks), newBitset(summary.Entries)
 	if err := (&survey{Delivery: d, ctx: ctx, progress: progress, index: index}).run(); err != nil {
@@ -123,7 +123,7 @@ func (s *survey) step() error {
 	return context.Cause(s.ctx)
 }
 
-func (s *survey) entry(number, _ uint64, e *manifest.Entry) error {
+func (s *survey) entry(number, at uint64, e *manifest.Entry) error {
 	if err := s.step(); err != nil {
 		return err
 	}
@@ -132,14 +132,14 @@ func (s *survey) entry(number, _ uint64, e *manifest.Entry) error {
 	}
 	there, err := s.look(e)
 	if missing(err) {
-		s.need += s.lacking(number, e)
+		s.need += s.lacking(number, at, e)
 		return nil
 	}
 	if err != nil && !s.order.Verify {
 		return explain(err, "look at", s.place.shown(e.Path))
 	}
 	if err == nil {
-		if err := s.compare(number, e, &there); err != nil && !s.order.Verify {
+		if err := s.compare(number, at, e, &there); err != nil && !s.order.Verify {
 			return err
 		}
 	}
@@ -151,12 +151,26 @@ func (s *survey) started(number uint64) bool {
 	return s.partial != nil && s.partial.old && s.partial.has(number)
 }
 
-// lacking is how many bytes a file will take that it does not take yet.
-func (s *survey) lacking(number uint64, e *manifest.Entry) uint64 {
-	if s.started(number) {
-		return 0
+// lacking is how many bytes a file will take that it does not take yet. What a file of the partial takes is what has room on the disk, or
+// has come: a filesystem that packs its files has less of them on the disk than they have bytes.
+func (s *survey) lacking(number, at uint64, e *manifest.Entry) uint64 {
+	if !s.started(number) {
+		return e.Content()
 	}
-	return e.Content()
+	takes := max(s.partial.allocated(number), s.came(at, e.Content()))
+	return e.Content() - min(takes, e.Content())
+}
+
+// came is how many bytes of a part of the content an earlier attempt has written.
+func (s *survey) came(at, length uint64) (bytes uint64) {
+	l := s.layouts.content
+	for block := range s.blocksOf(at, length) {
+		if s.before.has(block) {
+			begin := l.Offset(int(block))
+			bytes += min(begin+uint64(l.Len(int(block))), at+length) - max(begin, at)
+		}
+	}
+	return bytes
 }
 
 // look is what is in place of an entry.
@@ -172,7 +186,7 @@ func (s *survey) look(e *manifest.Entry) (unix.Stat_t, error) {
 }
 
 // compare judges what is in place of an entry by all but its content.
-func (s *survey) compare(number uint64, e *manifest.Entry, there *unix.Stat_t) error {
+func (s *survey) compare(number, at uint64, e *manifest.Entry, there *unix.Stat_t) error {
 	path := s.place.shown(e.Path)
 	if isKind(there, unix.S_IFDIR) != (e.Kind == manifest.Directory) {
 		if e.Kind == manifest.Directory {
@@ -184,7 +198,7 @@ func (s *survey) compare(number uint64, e *manifest.Entry, there *unix.Stat_t) e
 	case manifest.Directory:
 		return s.enter(e)
 	case manifest.File:
-		return s.file(number, e, there)
+		return s.file(number, at, e, there)
 	case manifest.Symlink, manifest.Hardlink:
 		if !s.sameLink(e, there) && !s.sameAsFirst(e, there) {
 			s.exists.add(path)
@@ -193,7 +207,8 @@ func (s *survey) compare(number uint64, e *manifest.Entry, there *unix.Stat_t) e
 	return nil
 }
 
-// enter sees to it that what is in a directory can be looked at: one of our own may be closed to us. Commit gives it its mode.
+// enter sees to it that what is in a directory can be looked at: one of our own may be closed to us. Commit gives it its mode, or
+// Keep the one that it had.
 func (s *survey) enter(e *manifest.Entry) error {
 	dir, name, err := s.folders.of(s.place.of(e.Path))
 	if err == nil && !s.order.Verify {
@@ -202,11 +217,15 @@ func (s *survey) enter(e *manifest.Entry) error {
 	if err != nil || s.order.Verify || unix.Faccessat(int(dir.Fd()), name, unix.X_OK, unix.AT_EACCESS|unix.AT_SYMLINK_NOFOLLOW) == nil {
 		return err
 	}
-	return explain(admit(dir, name), "enter", s.place.shown(e.Path))
+	was, err := admit(dir, name, e.Path)
+	if was != nil {
+		s.admitted = append(s.admitted, was)
+	}
+	return explain(err, "enter", s.place.shown(e.Path))
 }
 
 // file judges what is in place of a file.
-func (s *survey) file(number uint64, e *manifest.Entry, there *unix.Stat_t) error {
+func (s *survey) file(number, at uint64, e *manifest.Entry, there *unix.Stat_t) error {
 	same := isKind(there, unix.S_IFREG) && uint64(there.Size) == e.Size && s.readable(e, there)
 	if same {
 		if err := s.watch(there); err != nil {
@@ -216,13 +235,14 @@ func (s *survey) file(number uint64, e *manifest.Entry, there *unix.Stat_t) erro
 		same = s.holesAreEmpty(e, there)
 	}
 	if !same {
-		s.need += s.lacking(number, e)
+		s.need += s.lacking(number, at, e)
 		s.exists.add(s.place.shown(e.Path))
 		return nil
 	}
 	if s.started(number) {
 		return nil // the partial has its content, and Commit compares before it gives anything its name
 	}
+	s.countCopy(number, e, there)
 	return s.remember(number, there)
 }
 
