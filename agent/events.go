@@ -51,12 +51,14 @@ func (s *session) heardCompleted(g *group, stream int) {
 
 // runExamination looks what of a push is here already, once its manifest is. The session waits for it.
 func (s *session) runExamination() {
-	if err := s.store.delivery.ManifestDone(s.ctx, s.looked); err != nil {
+	task := s.store.tasks.begin()
+	defer task.end()
+	if err := s.store.delivery.ManifestDone(s.ctx, func(n uint64) { task.goOn(); s.looked(n) }); err != nil {
 		s.fail(err)
 		return
 	}
 	s.board.tell(func(now *control.Status) { now.Phase = control.PhaseExamining })
-	n, err := s.store.delivery.Examine(s.ctx, s.examined)
+	n, err := s.store.delivery.Examine(s.ctx, func(done, total uint64) { task.goOn(); s.examined(done, total) })
 	if err != nil {
 		s.fail(err)
 		return

@@ -154,6 +154,15 @@ func (f *fakeDelivery) Commit(ctx context.Context) (target.Result, error) {
 	return target.Result{Written: f.order.Manifest.Files}, nil
 }
 
+func (f *fakeDelivery) Named() uint64 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.isCommitted {
+		return f.order.Manifest.Entries
+	}
+	return 0
+}
+
 func (f *fakeDelivery) Keep() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -59,7 +59,7 @@ func (s *session) formGroup(q *control.Form, streams []manifest.Layout) (control
 	g.ctx, g.cancel = context.WithCancel(s.ctx)
 	s.last = q.Epoch
 	s.board.tell(func(now *control.Status) { now.Epoch, now.GroupFailed = q.Epoch, nil })
-	answer, err := s.crew.Form(member.Group{Plan: q.Plan, Rank: q.Rank, Epoch: q.Epoch, Streams: streams, Blocks: s.agent.config.Blocks(s.store),
+	answer, err := s.crew.Form(member.Group{Plan: q.Plan, Rank: q.Rank, Epoch: q.Epoch, Streams: streams, Blocks: timed{s.agent.config.Blocks(s.store), &s.store.tasks},
 		Notify: func(e member.Event) { s.heard(g, e) }})
 	if err != nil {
 		g.cancel()

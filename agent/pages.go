@@ -36,6 +36,7 @@ func (s *session) pages(ctx context.Context, q *control.Pages) (control.Empty, e
 
 // compared is when all pages are here: now it is known what would be overwritten.
 func (s *session) compared() error {
+	defer s.store.tasks.begin().end()
 	if err := s.store.delivery.Conflicts(); err != nil && !s.order.Verify {
 		s.fail(err)
 		return err

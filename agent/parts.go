@@ -38,6 +38,7 @@ type delivery interface {
 	Read(block int, into []byte) error
 	ReadManifest(block int, into []byte) error
 	Commit(ctx context.Context) (target.Result, error)
+	Named() uint64
 	Keep() error
 }
 

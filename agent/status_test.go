@@ -3,6 +3,8 @@ package agent
 import (
 	"syscall"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -100,6 +102,67 @@ func TestMetricsOfAFailure(t *testing.T) {
 	if !r.agent.counts.failures.DeleteLabelValues(string(control.Preflight)) {
 		t.Error("it counts as another failure")
 	}
+}
+
+// stuck is blocks on a disk that hangs.
+type stuck struct {
+	member.Blocks
+	begun, hangs chan struct{}
+}
+
+func (s stuck) Keep(manifest.Layout, int, []byte) error        { return s.wait() }
+func (s stuck) Fetch(_ manifest.Layout, _ int, _ []byte) error { return s.wait() }
+
+func (s stuck) wait() error {
+	s.begun <- struct{}{}
+	<-s.hangs
+	return nil
+}
+
+// A disk that hangs is told of, by what it does not end: to write a block, or to read one.
+func TestDiskThatHangs(t *testing.T) {
+	disk := stuck{begun: make(chan struct{}), hangs: make(chan struct{})}
+	r := newRig(t, Config{Blocks: func(member.Blocks) member.Blocks { return disk }})
+	p := newPlay(r, testBlock)
+	g := p.begin(r)
+	l, _ := p.layout(manifest.ContentStream)
+	oldest := func() int64 {
+		return must[control.Status](r, control.MethodStatus, control.StatusRequest{ID: p.id}).Disk.Oldest
+	}
+	for name, do := range map[string]func(manifest.Layout, int, []byte) error{"keep": g.Blocks.Keep, "fetch": g.Blocks.Fetch} {
+		if is := oldest(); is != 0 {
+			t.Errorf("%s: it has not begun, and has taken %d ns", name, is)
+		}
+		ended := make(chan error)
+		go func() { ended <- do(l, 0, nil) }()
+		<-disk.begun
+		for first := oldest(); oldest() <= first; {
+			time.Sleep(time.Millisecond)
+		}
+		disk.hangs <- struct{}{}
+		check(t, <-ended)
+	}
+	if is := oldest(); is != 0 {
+		t.Errorf("all has ended, and takes %d ns", is)
+	}
+}
+
+// A long task that gets on is none that hangs.
+func TestTaskGetsOn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all tasks
+		long, short := all.begin(), all.begin()
+		time.Sleep(time.Minute)
+		long.goOn()
+		if is := all.oldest(); is != time.Minute {
+			t.Error(is)
+		}
+		short.end()
+		time.Sleep(time.Second)
+		if is := all.oldest(); is != time.Second {
+			t.Error(is)
+		}
+	})
 }
 
 // counterOf is what a counter says.

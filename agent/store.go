@@ -16,6 +16,7 @@ type store struct {
 	manifest, content *ledger
 	counts            *metrics
 	fail              func(error) // tells that the disk has failed
+	tasks             tasks
 
 	mu      sync.Mutex
 	held    schedule.Set // blocks of the content that are verified and written
@@ -190,13 +191,19 @@ func (s *store) takePage(page int, header []byte) error {
 		if err != nil {
 			return err
 		}
-		if s.delivery.Match(block, want) {
+		if s.matches(block, want) {
 			s.mu.Lock()
 			s.hold(block)
 			s.mu.Unlock()
 		}
 	}
 	return nil
+}
+
+// matches compares a block on the disk with its hash, for which it may be read.
+func (s *store) matches(block int, want manifest.Hash) bool {
+	defer s.tasks.begin().end()
+	return s.delivery.Match(block, want)
 }
 
 // forget gives back the memory that hashes take, when the push is over.

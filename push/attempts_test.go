@@ -3,6 +3,7 @@ package push
 import (
 	"context"
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -95,13 +96,27 @@ func TestTimeLeftOfAResumedPush(t *testing.T) {
 	}
 }
 
-// When nobody gets on, those are given up who have got least far, unless that is everybody.
+// When nobody gets on, those are given up whose disk hangs, or else those who have gained least, unless that is everybody.
 func TestWhoIsLeftBehind(t *testing.T) {
 	at := func(phase control.Phase, have int) view {
-		return view{host: &host{}, alive: true, heard: time.Now(), status: control.Status{Phase: phase, Have: have}}
+		return view{host: &host{}, alive: true, heard: time.Now(), gained: have, status: control.Status{Phase: phase, Have: have}}
+	}
+	had := func(v view, before int) view {
+		v.gained = v.status.Have - before
+		return v
+	}
+	hangs := func(v view) view {
+		v.status.Disk.Oldest = int64(1100 * time.Millisecond)
+		return v
+	}
+	asked := func(v view) view {
+		v.asked = true
+		return v
 	}
 	silent := at(control.PhaseReceiving, 3)
 	silent.heard = time.Now().Add(-2 * time.Second)
+	lost := silent
+	lost.lost = true
 	finished, waiting := at(control.PhaseComplete, 9), at(control.PhaseReceiving, 1)
 	finished.alive, waiting.waits = false, true
 	for _, c := range []struct {
@@ -111,13 +126,20 @@ func TestWhoIsLeftBehind(t *testing.T) {
 	}{
 		{"one has fewer blocks", []view{at(control.PhaseReceiving, 5), at(control.PhaseReceiving, 4), at(control.PhaseReceiving, 5)}, []int{1}},
 		{"two have", []view{at(control.PhaseReceiving, 3), at(control.PhaseComplete, 9), at(control.PhaseReceiving, 3)}, []int{0, 2}},
+		{"one has gained nothing, and had the most", []view{had(at(control.PhaseReceiving, 7), 7), at(control.PhaseReceiving, 5), at(control.PhaseReady, 5)}, []int{0}},
+		{"one had everything", []view{had(at(control.PhaseReady, 9), 9), at(control.PhaseReceiving, 5), at(control.PhaseReceiving, 4)}, []int{2}},
+		{"the disk of one that has everything hangs", []view{hangs(had(at(control.PhaseReady, 9), 9)), at(control.PhaseReceiving, 5), at(control.PhaseReceiving, 4)}, []int{0}},
+		{"the disk of one hangs that had more", []view{hangs(at(control.PhaseReceiving, 7)), at(control.PhaseReceiving, 5), at(control.PhaseReceiving, 5)}, []int{0}},
+		{"all disks hang", []view{hangs(at(control.PhaseReceiving, 5)), hangs(at(control.PhaseReceiving, 5))}, nil},
+		{"one compares what it has", []view{at(control.PhaseReady, 0), asked(at(control.PhaseReady, 3)), at(control.PhaseReady, 0)}, []int{1}},
+		{"the disk of one of two hangs that compare", []view{asked(at(control.PhaseReady, 0)), hangs(asked(at(control.PhaseReady, 3))), at(control.PhaseReady, 0)}, []int{1}},
 		{"one looks at its disk", []view{at(control.PhaseReady, 0), at(control.PhaseExamining, 0)}, []int{1}},
 		{"all alike", []view{at(control.PhaseReceiving, 5), at(control.PhaseReceiving, 5)}, nil},
-		{"one does not answer", []view{silent, at(control.PhaseReceiving, 4), at(control.PhaseReceiving, 5)}, nil},
+		{"one is lost", []view{lost, at(control.PhaseReceiving, 4), at(control.PhaseReceiving, 5)}, []int{1}},
 		{"who is done is nobody to go on with", []view{finished, at(control.PhaseComplete, 9)}, nil},
 		{"who is served later is not waited for", []view{waiting, at(control.PhaseReceiving, 5), at(control.PhaseReceiving, 4)}, []int{2}},
 	} {
-		p := &pusher{Config: Config{StallTimeout: 2 * time.Second}, board: newBoard(context.Background())}
+		p := &pusher{Config: Config{StallTimeout: 2 * time.Second}, board: newBoard(context.Background()), content: manifest.NewLayout(manifest.ContentStream, 9<<16, 1<<16)}
 		for _, v := range c.views {
 			p.board.notes[v.host] = &note{lose: func(error) {}}
 		}
@@ -137,10 +159,71 @@ func TestWhoIsLeftBehind(t *testing.T) {
 	}
 }
 
+// Nobody waits for another one to commit: who has not done it when nobody gets on is given up, and those that are served later still are.
+func TestCommitThatHangs(t *testing.T) {
+	p := &pusher{Config: Config{StallTimeout: time.Second}, board: newBoard(context.Background()), object: &object{}}
+	p.stage.Store("commit")
+	views := make([]view, 4)
+	for i := range views {
+		views[i] = view{host: &host{}, alive: i != 0, waits: i == 3, heard: time.Now(), status: control.Status{Phase: control.PhaseComplete}}
+		p.board.notes[views[i].host] = &note{lose: func(error) {}}
+	}
+	if !(&clock{p: p}).goesOn(views) {
+		t.Error("the push ends for all")
+	}
+	for i, v := range views {
+		if isLate := p.board.of(v.host).lost != nil; isLate != (i == 1 || i == 2) {
+			t.Errorf("host %d is given up: %v", i, isLate)
+		}
+	}
+}
+
+// While somebody says nothing it is not known who is to blame: neither is another given up, nor the push. That is over when silence is, even if
+// it answers now and then.
+func TestSilenceIsWaitedFor(t *testing.T) {
+	for stall, heard := range map[time.Duration]time.Duration{
+		500 * time.Millisecond: 700 * time.Millisecond, 2 * time.Second: 2 * time.Second, 8 * time.Second: 5 * time.Second, time.Minute: 5 * time.Second,
+	} {
+		for _, c := range []struct {
+			name   string
+			stands time.Duration // since somebody got on last
+			isLost bool
+			want   string
+		}{
+			{"one says nothing", max(stall, 600*time.Millisecond), false, ""},
+			{"it says nothing for a very long time", stall + 3*silence, false, "n2"},
+			{"it is lost", stall, true, "n2"},
+		} {
+			p := &pusher{Config: Config{StallTimeout: stall}, board: newBoard(context.Background()), object: &object{}, content: manifest.NewLayout(manifest.ContentStream, 9<<16, 1<<16)}
+			p.stage.Store("send")
+			var views []view
+			for i, have := range []int{5, 4, 5} {
+				v := view{host: &host{name: fmt.Sprint("n", i+1)}, alive: true, heard: time.Now(), gained: have, status: control.Status{Phase: control.PhaseReceiving, Have: have}}
+				p.board.notes[v.host] = &note{lose: func(error) {}}
+				views = append(views, v)
+			}
+			views[0].heard, views[0].lost = time.Now().Add(-heard), c.isLost
+			clock := &clock{p: p, moved: time.Now().Add(-c.stands)}
+			if !clock.goesOn(views) {
+				t.Errorf("%v, %s: the push ends for all", stall, c.name)
+			}
+			var late string
+			for _, v := range views {
+				if p.board.of(v.host).lost != nil {
+					late += v.host.name
+				}
+			}
+			if late != c.want {
+				t.Errorf("%v, %s: given up is %q, should be %q", stall, c.name, late, c.want)
+			}
+		}
+	}
+}
+
 // When the source does not come, hosts are not to blame for it.
 func TestSourceThatHangs(t *testing.T) {
 	p := &pusher{Config: Config{StallTimeout: time.Second}, object: &object{}}
-	for stage, is := range map[string]bool{"scan": false, "connect": false, "hash": false, "commit": false, "manifest": true, "examine": true, "send": true, "stragglers": true} {
+	for stage, is := range map[string]bool{"scan": false, "connect": false, "hash": false, "commit": true, "manifest": true, "examine": true, "send": true, "stragglers": true} {
 		p.stage.Store(stage)
 		if p.waitsForHosts() != is {
 			t.Errorf("%s: it waits for hosts: %v", stage, !is)

@@ -26,6 +26,8 @@ type board struct {
 type note struct {
 	status control.Status
 	heard  time.Time
+	start  int   // blocks that it held when the present group began
+	asked  bool  // it is asked to compare what it has, and has not answered yet
 	lost   error // it does not answer, or knows nothing of the push any more
 	stop   context.CancelFunc
 	lose   context.CancelCauseFunc // ends host.answers

@@ -19,6 +19,7 @@ import (
 	"github.com/weft-fabric/weft/push"
 	"github.com/weft-fabric/weft/push/control"
 	"github.com/weft-fabric/weft/push/hosts"
+	"github.com/weft-fabric/weft/push/member"
 	"github.com/weft-fabric/weft/push/way"
 	"github.com/weft-fabric/weft/ripc/find"
 )
@@ -42,6 +43,7 @@ type node struct {
 	stop       context.CancelFunc
 	ended      chan error
 	once       sync.Once
+	blocks     func(member.Blocks) member.Blocks // of an agent that does not do as it should; may be nil
 }
 
 func newCluster(t *testing.T, n int) *cluster {
@@ -91,7 +93,7 @@ func (c *cluster) start(n *node) *node {
 	n.stop, n.ended = stop, make(chan error, 1)
 	ready := make(chan struct{})
 	go func() {
-		n.ended <- agent.Run(ctx, agent.Config{Place: n.place, Keys: n.ring, Root: n.root, Name: n.name, PlainAllowed: true, Ready: func() { close(ready) }, Log: c.log.With("agent", n.name)})
+		n.ended <- agent.Run(ctx, agent.Config{Place: n.place, Keys: n.ring, Root: n.root, Name: n.name, PlainAllowed: true, Ready: func() { close(ready) }, Log: c.log.With("agent", n.name), Blocks: n.blocks})
 	}()
 	select {
 	case <-ready:

@@ -30,6 +30,7 @@ func (p *pusher) choose(ctx context.Context) (err error) {
 	if p.object, err = p.newObject(p.stop); err != nil {
 		return err
 	}
+	p.bounds.Store(newBounds(s, p.manifest, p.content))
 	p.plan = p.makePlan(all, t)
 	p.planned.Store(p.plan)
 	p.emit(Event{Kind: EventPlan, Plan: p.plan})

@@ -64,6 +64,7 @@ func (p *pusher) serveStragglers(ctx context.Context) error {
 	if len(slow) == 0 {
 		return nil
 	}
+	p.servesSlow.Store(true)
 	p.phase("stragglers")
 	if err := p.deliver(ctx, nil, slow); err != nil {
 		return err
@@ -204,8 +205,10 @@ func (p *pusher) follow(ctx context.Context, g *group) (done bool, err error) {
 	case p.hasFailed(g):
 		return false, p.recover(ctx, g)
 	}
-	p.demote(watch.slow, watch.why)
-	p.end(ctx, g)
+	p.end(ctx, g) // first: who is served later is not judged, and this is what one waits for whose disk does not only lag, but hangs
+	if watch.slow.alive() {
+		p.demote(watch.slow, watch.why)
+	}
 	return false, context.Cause(ctx)
 }
 

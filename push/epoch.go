@@ -111,6 +111,10 @@ func (p *pusher) newGroup(live []*host, to purpose) *group {
 	g := &group{epoch: p.epoch}
 	g.hosts, g.plan = p.groupPlan(live)
 	g.plan.Stream = manifest.ManifestStream
+	for _, h := range g.hosts {
+		has := to.have[h]
+		p.board.set(h, func(n *note) { n.start = has.Count() })
+	}
 	if to.finish {
 		finishing(&g.plan)
 		g.plan.Have = p.encodeHave(g.hosts, to.have)

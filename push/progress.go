@@ -1,7 +1,6 @@
 package push
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/manifest"
 )
 
 // mostSlowest is how many of the slowest hosts are named.
@@ -20,13 +20,14 @@ type clock struct {
 	at     time.Time
 	before map[*host]uint64 // bytes that a host had
 	rates  map[*host]float64
-	moved  time.Time // when somebody got on last
-	mark   uint64    // all that was done by then
+	moved  time.Time        // when somebody got on last
+	mark   uint64           // all that was done by then
+	most   map[*host]uint64 // steps that a host had done, at most
 }
 
 // runClock tells how far the push is, about twice a second, and stops it when nobody gets on. It ends with ctx; bounded waits for it.
 func (p *pusher) runClock(ctx context.Context, stop context.CancelCauseFunc) {
-	c := &clock{p: p, at: time.Now(), moved: time.Now(), before: make(map[*host]uint64), rates: make(map[*host]float64)}
+	c := &clock{p: p, at: time.Now(), moved: time.Now(), before: make(map[*host]uint64), rates: make(map[*host]float64), most: make(map[*host]uint64)}
 	tick := time.NewTicker(pollWait)
 	defer tick.Stop()
 	for {
@@ -35,7 +36,7 @@ func (p *pusher) runClock(ctx context.Context, stop context.CancelCauseFunc) {
 			return
 		case <-tick.C:
 			views := p.views()
-			if c.stalled(views) && !(p.waitsForHosts() && c.leaveBehind(views)) {
+			if c.stalled(views) && !c.goesOn(views) {
 				stop(fmt.Errorf("%w for %v", ErrStalled, p.StallTimeout))
 				return
 			}
@@ -50,6 +51,9 @@ type view struct {
 	name                              string
 	alive, complete, failed, finished bool
 	waits                             bool // it is slow, and served later
+	lost                              bool // it does not answer, or nobody waits for it any longer
+	asked                             bool // it compares what it has
+	gained                            int  // blocks, in the present group
 	status                            control.Status
 	heard                             time.Time
 }
@@ -61,9 +65,9 @@ func (p *pusher) views() (all []view) {
 	for _, h := range p.hosts {
 		v := view{host: h, name: h.name, alive: h.alive(), failed: h.trouble != nil, finished: h.finished != nil}
 		if n := p.board.notes[h]; n != nil {
-			v.status, v.heard = n.status, n.heard
+			v.status, v.heard, v.lost, v.asked, v.gained = n.status, n.heard, n.lost != nil, n.asked, n.status.Have-n.start
 		}
-		v.waits = h.demoted && p.stage.Load() != "stragglers"
+		v.waits = h.demoted && !p.servesSlow.Load()
 		v.complete = v.finished || v.status.Phase == control.PhaseComplete
 		all = append(all, v)
 	}
@@ -81,12 +85,8 @@ func (p *pusher) patienceFor() time.Duration {
 // stalled reports whether nobody has got on for too long.
 func (c *clock) stalled(views []view) bool {
 	mark := c.p.work.Load() + c.p.calls.Load()
-	for _, v := range views {
-		s := v.status
-		mark += uint64(s.Have) + s.Received + s.Sent + s.Looked + s.Examined + s.Disk.Bytes
-		if v.failed || v.finished {
-			mark++
-		}
+	for i := range views {
+		mark += c.doneBy(&views[i])
 	}
 	if mark != c.mark {
 		c.mark, c.moved = mark, time.Now()
@@ -94,53 +94,36 @@ func (c *clock) stalled(views []view) bool {
 	return time.Since(c.moved) >= c.p.patienceFor()
 }
 
-// waitsForHosts reports whether hosts are to blame when nobody gets on, and not the source.
-func (p *pusher) waitsForHosts() bool {
-	switch p.stage.Load() {
-	case "manifest", "examine", "send", "stragglers":
-		return p.object.sinceRead() < p.StallTimeout/2
+// doneBy is how many steps a host has done. It is its own word: only what is more than ever before counts, and only as much as there is to do. So who
+// does nothing but say something does not have the others wait for ever.
+func (c *clock) doneBy(v *view) uint64 {
+	if b := c.p.bounds.Load(); b != nil {
+		c.most[v.host] = max(c.most[v.host], b.steps(&v.status))
 	}
-	return false
+	if v.failed || v.finished || v.lost {
+		return c.most[v.host] + 1
+	}
+	return c.most[v.host]
 }
 
-// leaveBehind gives up the hosts that have got least far, when nobody gets on: it is they who all wait for. Where all are as far as each other, there
-// is nobody to go on with. Only who answers can be judged: one that does not is found otherwise, and may be why the others wait.
-func (c *clock) leaveBehind(views []view) bool {
-	lately := min(c.p.StallTimeout/2, silence/2)
-	var behind []view
-	rest := 0
-	for _, v := range views {
-		if !v.alive || v.waits {
-			continue
-		}
-		if time.Since(v.heard) > lately {
-			return false
-		}
-		if rest++; len(behind) > 0 && v.further(&behind[0]) > 0 {
-			continue
-		}
-		if len(behind) > 0 && v.further(&behind[0]) < 0 {
-			behind = nil
-		}
-		behind = append(behind, v)
-	}
-	if len(behind) == rest {
-		return false
-	}
-	c.moved = time.Now()
-	for _, v := range behind {
-		text := fmt.Sprintf("it has not got on for %v, and all others waited for it", c.p.patienceFor())
-		c.p.board.giveUp(v.host, &control.Trouble{Class: control.Late, Text: text})
-	}
-	return true
+// bounds is how much there is to do for a host.
+type bounds struct {
+	blocks, block                       int
+	received, looked, examined, entries uint64
 }
 
-// stages are the phases of an agent, in their order.
-var stages = []control.Phase{"", control.PhaseOpen, control.PhaseExamining, control.PhaseReady, control.PhaseReceiving, control.PhaseComplete}
+// newBounds are those of a push. A manifest may come several times.
+func newBounds(s manifest.Summary, list, content manifest.Layout) *bounds {
+	return &bounds{
+		blocks: content.Blocks(), block: content.Block, received: mostForms*list.WireSize() + content.WireSize(), looked: s.Entries + s.Disk/control.BlockUnit,
+		examined: 2 * content.Size, entries: s.Entries,
+	}
+}
 
-// further compares how far two hosts are.
-func (v *view) further(other *view) int {
-	return cmp.Or(cmp.Compare(slices.Index(stages, v.status.Phase), slices.Index(stages, other.status.Phase)), cmp.Compare(v.status.Have, other.status.Have))
+// steps is how much of that a host says it has done. Bytes count by the block.
+func (b *bounds) steps(s *control.Status) uint64 {
+	bytes := min(s.Received, b.received)/uint64(b.block) + min(s.Examined, b.examined)/uint64(b.block)
+	return bytes + uint64(min(s.Have, b.blocks)) + min(s.Looked, b.looked) + min(s.Named, b.entries)
 }
 
 func (c *clock) progress(views []view) *Progress {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/push/control"
 	"github.com/weft-fabric/weft/push/manifest"
@@ -22,6 +23,8 @@ type puppet struct {
 	rate    uint64        // bytes a second that it sends; 0: what the plan says
 	refuses string        // method that it answers with an error
 	hangs   chan struct{} // blocks are kept only when this is closed; nil: at once
+	commits chan struct{} // it commits only when this is closed; nil: at once
+	isFull  bool          // it says that all the time no memory is free, because blocks are to be kept
 	wire    *way.Place
 
 	says  func(rank, members int) *control.GroupFailed // how it says that every group has ended; nil: as it is
@@ -33,6 +36,7 @@ type puppet struct {
 	member *member.Member
 	place  control.Form // in the group
 	status control.Status
+	formed time.Time      // the last group
 	kept   map[int][]byte // blocks of the content: header and payload
 }
 
@@ -187,6 +191,9 @@ func (p *puppet) do(ctx context.Context, method string, text []byte) (any, error
 	case control.MethodEnd:
 		return control.Empty{}, p.member.End(ctx)
 	case control.MethodFinish:
+		if p.commits != nil {
+			<-p.commits
+		}
 		return p.finish(), nil
 	}
 	return control.Empty{}, nil
@@ -198,6 +205,9 @@ func (p *puppet) tell() control.Status {
 	s.Have = len(p.kept)
 	if p.says != nil && s.Epoch > 0 {
 		s.GroupFailed = p.says(p.place.Rank, len(p.place.Plan.Members))
+	}
+	if p.isFull && s.Epoch > 0 {
+		s.Disk.Full = int64(time.Since(p.formed))
 	}
 	p.mu.Unlock()
 	if m != nil {
@@ -262,6 +272,7 @@ func (p *puppet) form(text []byte) (formed control.Formed, err error) {
 			return formed, err
 		}
 	}
-	p.place, p.status.Epoch, p.status.GroupFailed = q, q.Epoch, nil
+	p.place, p.formed = q, time.Now()
+	p.status.Epoch, p.status.GroupFailed = q.Epoch, nil
 	return p.member.Form(member.Group{Plan: q.Plan, Rank: q.Rank, Epoch: q.Epoch, Streams: streams, Blocks: p, Notify: p.heard})
 }

@@ -67,6 +67,9 @@ type pusher struct {
 	stage   atomic.Value  // string: the phase
 	planned atomic.Pointer[Plan]
 	saying  sync.Mutex // around Events
+
+	servesSlow atomic.Bool            // all others are done
+	bounds     atomic.Pointer[bounds] // nil: it is not known yet what there is to do
 }
 
 // Run pushes. The report says how it ended for each host, and Report.Exit is the exit code. The error is what ended the push as a whole: the

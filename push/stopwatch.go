@@ -41,8 +41,10 @@ func (p *pusher) counts(g *group) []straggler.Member {
 	all := make([]straggler.Member, len(g.hosts)+1)
 	all[0].Hops = p.member.Stats().Hops
 	for i, h := range g.hosts {
-		if s := p.board.of(h).status; s.Epoch == g.epoch {
-			all[i+1] = straggler.Member{Hops: s.Hops, Full: time.Duration(s.Disk.Full)}
+		s := p.board.of(h).status
+		all[i+1].Full = time.Duration(s.Disk.Full) // of all groups: who has not spoken of this one has added nothing to it
+		if s.Epoch == g.epoch {
+			all[i+1].Hops = s.Hops
 		}
 	}
 	return all

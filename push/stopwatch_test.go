@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
+	"github.com/weft-fabric/weft/push/member"
 )
 
 // Only what was said of links, or measured of the links themselves, says how fast nobody can be.
@@ -31,6 +32,20 @@ func TestMostRate(t *testing.T) {
 		if got := p.mostRate(); got != c.want {
 			t.Errorf("%s: %v, want %v", c.name, got, c.want)
 		}
+	}
+}
+
+// Time that a disk took in the groups before is none of this one, also if its host has not spoken of this one yet.
+func TestFullOfFormerGroups(t *testing.T) {
+	h := &host{}
+	p := &pusher{board: newBoard(context.Background()), member: new(member.Member)}
+	p.board.notes[h] = &note{status: control.Status{Epoch: 1, Hops: []control.Hop{{Rank: 0}}, Disk: control.Disk{Full: int64(time.Minute)}}}
+	g := &group{epoch: 2, hosts: []*host{h}}
+	before := p.counts(g)
+	p.board.notes[h].status.Epoch = 2
+	now := p.counts(g)
+	if took := now[1].Full - before[1].Full; took != 0 || len(before[1].Hops) != 0 || len(now[1].Hops) != 1 {
+		t.Errorf("before: %+v, now: %+v", before[1], now[1])
 	}
 }
 

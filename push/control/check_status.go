@@ -36,7 +36,7 @@ func checkHops(hops []Hop) error {
 }
 
 func (d *Disk) check() error {
-	return first(checkSpan("time of writing", d.Busy, math.MaxInt64), checkSpan("time without memory", d.Full, math.MaxInt64))
+	return first(checkSpan("time of writing", d.Busy, math.MaxInt64), checkSpan("time without memory", d.Full, math.MaxInt64), checkSpan("time of a task", d.Oldest, math.MaxInt64))
 }
 
 func (f *GroupFailed) check() error {

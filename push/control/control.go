@@ -212,6 +212,7 @@ type Status struct {
 	Examined   uint64 `json:"examined"`   // bytes hashed of ToExamine
 	ToExamine  uint64 `json:"to_examine"` //
 	Candidates int    `json:"candidates"`
+	Named      uint64 `json:"named"` // entries that have their names, of a commit
 	Hops       []Hop  `json:"hops,omitempty"`
 	Disk       Disk   `json:"disk"`
 	FirstByte  int64  `json:"first_byte_ns"` // since the group began, when the first block of content was verified; 0: not yet
@@ -228,11 +229,13 @@ type Hop struct {
 	Wire   int64  `json:"wire_ns"`
 }
 
-// Disk is what writing took.
+// Disk is what writing took, and whether the disk does its work.
 type Disk struct {
 	Bytes uint64 `json:"bytes"`
 	Busy  int64  `json:"busy_ns"` // writing
 	Full  int64  `json:"full_ns"` // no memory was free for the next block because blocks were still to be written
+	// Oldest is for how long a task of the disk is under way, or has not got on: to write a block, to read one that is sent, to look at what is there.
+	Oldest int64 `json:"oldest_ns"`
 }
 
 // GroupFailed is how a group ended here.

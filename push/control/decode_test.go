@@ -223,6 +223,7 @@ func TestBadStatus(t *testing.T) {
 		"too many hops":     func(q *Status) { q.Hops = make([]Hop, MaxMembers+1) },
 		"disk":              func(q *Status) { q.Disk.Full = -1 },
 		"busy":              func(q *Status) { q.Disk.Busy = -1 },
+		"task":              func(q *Status) { q.Disk.Oldest = -1 },
 		"first byte":        func(q *Status) { q.FirstByte = -1 },
 		"failed":            func(q *Status) { q.GroupFailed.Rank = -2 },
 		"failed beyond":     func(q *Status) { q.GroupFailed.Rank = MaxMembers },

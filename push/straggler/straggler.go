@@ -40,7 +40,7 @@ const (
 // Member is what one member has counted since the group began.
 type Member struct {
 	Hops []control.Hop // what it has sent, by receiver
-	Full time.Duration // that no memory was free for the next block because blocks were still to be written
+	Full time.Duration // since any moment, that no memory was free for the next block because blocks were still to be written
 }
 
 // Judge watches one group. Not for concurrent use.

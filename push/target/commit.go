@@ -36,6 +36,9 @@ func (d *Delivery) Commit(ctx context.Context) (Result, error) {
 	return c.result, errors.Join(err, d.close())
 }
 
+// Named is how many entries Commit has given their names until now. It may be asked meanwhile.
+func (d *Delivery) Named() uint64 { return d.named.Load() }
+
 // commit is one run of Commit.
 type commit struct {
 	*Delivery
@@ -116,6 +119,9 @@ func (c *commit) entry(number, _ uint64, e *manifest.Entry) error {
 	dir, name, err := c.folders.of(c.place.of(e.Path))
 	if err == nil {
 		err = c.put(&placing{e, number, dataName(number), dir, name})
+	}
+	if err == nil {
+		c.named.Add(1)
 	}
 	return explain(err, "place", c.place.shown(e.Path))
 }

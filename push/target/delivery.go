@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -34,6 +35,7 @@ type Delivery struct {
 	hashed bitset          // blocks that were examined
 	unread bitset          // blocks that should have been, and could not be read
 	lost   bitset          // entries whose file in place was the cause: no longer placed
+	named  atomic.Uint64   // entries that Commit has given their names
 	need   uint64          // bytes of files that are not in place, and of copies of some that are
 
 	admitted []*admitted // directories that could not even be entered: few

@@ -53,6 +53,29 @@ func TestTree(t *testing.T) {
 	checkTree(t, filepath.Join(dir, "here/below"), items...)
 }
 
+// How far a commit is, can be asked.
+func TestNamed(t *testing.T) {
+	r, _ := openTest(t)
+	p := pack(t, tree()...)
+	d, err := p.start(r, p.order("here"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Keep()
+	if _, err := p.send(d); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.Named(); n != 0 {
+		t.Errorf("%d entries have names before the commit", n)
+	}
+	if _, err := d.Commit(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := d.Named(); n != p.summary.Entries {
+		t.Errorf("%d of %d entries have names", n, p.summary.Entries)
+	}
+}
+
 func TestSingle(t *testing.T) {
 	r, dir := openTest(t)
 	p := pack(t, file("original", noise(1, 100)))
