@@ -66,6 +66,7 @@ func (d *Delivery) crowd(ctx context.Context, agents int) (told Pushed, opened u
 	run := &pushing{done: map[string]time.Duration{}, doneAt: map[string]time.Time{}}
 	command := d.network.Command(ctx, 0, d.self, "push", "--json", object, pushDest, "-w", strings.Join(addresses, ","),
 		"--keys", filepath.Join(keys, "pusher.pem"), "--provider", "tcp", "--checksum")
+	command.Env = d.alone()
 	command.Stdout = run
 	began := time.Now()
 	process, err := d.startCommand(command)

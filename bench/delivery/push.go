@@ -159,7 +159,7 @@ func (d *Delivery) pushSlowly(ctx context.Context, p Push, source string, agents
 func (d *Delivery) pushOnce(ctx context.Context, p Push, source string, agents []*process) (*pushing, error) {
 	line := []string{"push", "--json", source, pushDest, "-w", strings.Join(d.addresses()[1:], ","), "--keys", filepath.Join(d.folder, "keys", "pusher.pem")}
 	command := d.network.Command(ctx, 0, d.self, append(line, p.Options...)...)
-	command.Env = append(os.Environ(), "XDG_CACHE_HOME="+filepath.Join(d.folder, "cache"), "TMPDIR="+d.folder)
+	command.Env = d.alone()
 	run := &pushing{Push: p, done: map[string]time.Duration{}, doneAt: map[string]time.Time{}}
 	run.kill = func() { _ = agents[p.Kill].command.Process.Kill() }
 	run.stop = func() { _ = command.Process.Signal(syscall.SIGTERM) } // the first Ctrl-C only asks how far it is, and two at once are one
@@ -172,6 +172,15 @@ func (d *Delivery) pushOnce(ctx context.Context, p Push, source string, agents [
 	err = process.wait()
 	run.took = time.Since(began)
 	return run, run.judge(err, process.said.tail())
+}
+
+// alone is the environment of a push that neither finds what its user has set, nor leaves anything of its own there.
+func (d *Delivery) alone() []string {
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PUSH_") || strings.HasPrefix(v, "WEFT_") })
+	for _, name := range []string{"CACHE", "STATE", "CONFIG"} {
+		env = append(env, "XDG_"+name+"_HOME="+filepath.Join(d.folder, strings.ToLower(name)))
+	}
+	return append(env, "TMPDIR="+d.folder)
 }
 
 // cpuOfAll is what agents have used so far, in seconds.
