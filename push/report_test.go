@@ -44,6 +44,22 @@ func TestBoundOfOneMachine(t *testing.T) {
 	}
 }
 
+// Hops that sent a few bytes into buffers do not tell how fast links are.
+func TestFastestIsNoBurst(t *testing.T) {
+	burst, usual, slow := sample{2e6, 40 * time.Millisecond}, sample{12e6, 2 * time.Second}, sample{12e6, 4 * time.Second}
+	for _, c := range []struct {
+		all  traffic
+		want float64
+	}{
+		{traffic{}, 0}, {traffic{{"a", "b"}: sample{2e6, time.Millisecond}}, 0}, {traffic{{"a", "b"}: burst}, 50e6},
+		{traffic{{"a", "b"}: burst, {"a", "c"}: burst, {"b", "c"}: usual, {"c", "b"}: usual, {"c", "a"}: slow}, 6e6},
+	} {
+		if rate := c.all.fastest(); rate != c.want {
+			t.Errorf("of %v the fastest is %v, should be %v", c.all, rate, c.want)
+		}
+	}
+}
+
 // When all waited for a host until it was given up, that is what held them up, whatever hops and processors did.
 func TestHostsThatWereWaitedFor(t *testing.T) {
 	p := &pusher{board: newBoard(context.Background()), sending: time.Second, traffic: traffic{{"a", "b"}: {1e9, time.Second}}}
