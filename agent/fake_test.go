@@ -163,6 +163,8 @@ func (f *fakeDelivery) Named() uint64 {
 	return 0
 }
 
+func (f *fakeDelivery) Moved() uint64 { return 0 }
+
 func (f *fakeDelivery) Keep() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

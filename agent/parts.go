@@ -39,6 +39,7 @@ type delivery interface {
 	ReadManifest(block int, into []byte) error
 	Commit(ctx context.Context) (target.Result, error)
 	Named() uint64
+	Moved() uint64
 	Keep() error
 }
 

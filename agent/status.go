@@ -36,7 +36,7 @@ func (s *session) addCounts(now *control.Status) {
 	counted := s.store.count()
 	now.Have, now.Received, now.Disk = counted.have, counted.received, counted.disk
 	now.Sent, now.Hops, now.Disk.Full = t.sent, t.hops, int64(t.full)
-	now.Named = s.store.delivery.Named()
+	now.Named, now.Moved = s.store.delivery.Named(), s.store.delivery.Moved()
 	now.Disk.Oldest = int64(s.store.tasks.oldest())
 }
 

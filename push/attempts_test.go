@@ -159,21 +159,28 @@ func TestWhoIsLeftBehind(t *testing.T) {
 	}
 }
 
-// Nobody waits for another one to commit: who has not done it when nobody gets on is given up, and those that are served later still are.
-func TestCommitThatHangs(t *testing.T) {
-	p := &pusher{Config: Config{StallTimeout: time.Second}, board: newBoard(context.Background()), object: &object{}}
-	p.stage.Store("commit")
+// Nobody waits for another one to commit, or to say what is different, and when only slow hosts are left the others are done: who has not ended it when
+// nobody gets on is given up, and those that are served later still are.
+func TestTheEndHangs(t *testing.T) {
+	for _, stage := range []string{"commit", "differ", "stragglers"} {
+		endHangs(t, stage)
+	}
+}
+
+func endHangs(t *testing.T, stage string) {
+	t.Helper()
+	p := &pusher{Config: Config{StallTimeout: time.Second}, board: newBoard(context.Background()), object: &object{}, content: manifest.NewLayout(manifest.ContentStream, 9<<16, 1<<16)}
 	views := make([]view, 4)
 	for i := range views {
 		views[i] = view{host: &host{}, alive: i != 0, waits: i == 3, heard: time.Now(), status: control.Status{Phase: control.PhaseComplete}}
 		p.board.notes[views[i].host] = &note{lose: func(error) {}}
 	}
-	if !(&clock{p: p}).goesOn(views) {
-		t.Error("the push ends for all")
+	if !(&clock{p: p, stage: stage}).goesOn(views) {
+		t.Errorf("%s: the push ends for all", stage)
 	}
 	for i, v := range views {
 		if isLate := p.board.of(v.host).lost != nil; isLate != (i == 1 || i == 2) {
-			t.Errorf("host %d is given up: %v", i, isLate)
+			t.Errorf("%s: host %d is given up: %v", stage, i, isLate)
 		}
 	}
 }
@@ -195,7 +202,6 @@ func TestSilenceIsWaitedFor(t *testing.T) {
 			{"it is lost", stall, true, "n2"},
 		} {
 			p := &pusher{Config: Config{StallTimeout: stall}, board: newBoard(context.Background()), object: &object{}, content: manifest.NewLayout(manifest.ContentStream, 9<<16, 1<<16)}
-			p.stage.Store("send")
 			var views []view
 			for i, have := range []int{5, 4, 5} {
 				v := view{host: &host{name: fmt.Sprint("n", i+1)}, alive: true, heard: time.Now(), gained: have, status: control.Status{Phase: control.PhaseReceiving, Have: have}}
@@ -203,7 +209,7 @@ func TestSilenceIsWaitedFor(t *testing.T) {
 				views = append(views, v)
 			}
 			views[0].heard, views[0].lost = time.Now().Add(-heard), c.isLost
-			clock := &clock{p: p, moved: time.Now().Add(-c.stands)}
+			clock := &clock{p: p, stage: "send", moved: time.Now().Add(-c.stands)}
 			if !clock.goesOn(views) {
 				t.Errorf("%v, %s: the push ends for all", stall, c.name)
 			}
@@ -223,19 +229,18 @@ func TestSilenceIsWaitedFor(t *testing.T) {
 // When the source does not come, hosts are not to blame for it.
 func TestSourceThatHangs(t *testing.T) {
 	p := &pusher{Config: Config{StallTimeout: time.Second}, object: &object{}}
-	for stage, is := range map[string]bool{"scan": false, "connect": false, "hash": false, "commit": true, "manifest": true, "examine": true, "send": true, "stragglers": true} {
-		p.stage.Store(stage)
-		if p.waitsForHosts() != is {
+	for stage, is := range map[string]bool{"scan": false, "connect": false, "hash": false, "commit": true, "manifest": true, "examine": true, "send": true, "stragglers": true, "differ": true} {
+		if (&clock{p: p, stage: stage}).waitsForHosts() != is {
 			t.Errorf("%s: it waits for hosts: %v", stage, !is)
 		}
 	}
-	p.stage.Store("send")
+	c := &clock{p: p, stage: "send"}
 	ended := p.object.reading()
 	p.object.read.Add(-int64(time.Second))
-	if p.waitsForHosts() {
+	if c.waitsForHosts() {
 		t.Error("the source hangs, and hosts are waited for")
 	}
-	if ended(); !p.waitsForHosts() {
+	if ended(); !c.waitsForHosts() {
 		t.Error("the source has come, and hosts are not waited for")
 	}
 }

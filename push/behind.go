@@ -12,14 +12,14 @@ import (
 // goesOn reports whether the push goes on though nobody has got on for too long: without those that all wait for, or because it is not known yet who
 // they are.
 func (c *clock) goesOn(views []view) bool {
-	return c.p.waitsForHosts() && (c.mustListen(views) || c.leaveBehind(views))
+	return c.waitsForHosts() && (c.mustListen(views) || c.leaveBehind(views))
 }
 
 // waitsForHosts reports whether hosts are to blame when nobody gets on, and not the source.
-func (p *pusher) waitsForHosts() bool {
-	switch p.stage.Load() {
-	case "manifest", "examine", "send", "stragglers", "commit":
-		return p.object.sinceRead() < p.StallTimeout/2
+func (c *clock) waitsForHosts() bool {
+	switch c.stage {
+	case "manifest", "examine", "send", "stragglers", "commit", "differ":
+		return c.p.object.sinceRead() < c.p.StallTimeout/2
 	}
 	return false
 }
@@ -30,7 +30,7 @@ func (v *view) isWaitedFor() bool { return v.alive && !v.waits && !v.lost }
 // mustListen reports whether somebody says nothing who may be why the others wait. Whether it is lost is known when silence is over, and until then
 // nobody else is judged. Who answers so seldom that this is never known does not hold up the others for ever.
 func (c *clock) mustListen(views []view) bool {
-	return time.Since(c.moved) < c.p.patienceFor()+2*silence &&
+	return time.Since(c.moved) < c.patience()+2*silence &&
 		slices.ContainsFunc(views, func(v view) bool { return v.isWaitedFor() && c.isMute(&v) })
 }
 
@@ -45,21 +45,27 @@ func (c *clock) leaveBehind(views []view) bool {
 	behind, text := c.behind(slices.DeleteFunc(slices.Clone(views), func(v view) bool { return !v.isWaitedFor() }))
 	for _, v := range behind {
 		c.moved = time.Now()
-		c.p.board.giveUp(v.host, &control.Trouble{Class: control.Late, Text: fmt.Sprintf(text, c.p.patienceFor())})
+		c.p.board.giveUp(v.host, &control.Trouble{Class: control.Late, Text: fmt.Sprintf(text, c.patience())})
 	}
 	return len(behind) > 0
 }
 
 // behind are those of the hosts that all wait for, and what is said of them. Nobody waits for another one to commit. Elsewhere, if all are as far as
-// each other, there is nobody to go on with.
+// each other, there is nobody to go on with, but those that are done.
 func (c *clock) behind(all []view) (some []view, text string) {
-	if c.p.stage.Load() == "commit" {
+	switch c.stage {
+	case "commit":
 		return all, "it has not got on for %v with writing its files to the disk and naming them"
+	case "differ":
+		return all, "it has not got on for %v with telling what is different"
 	}
-	if some = c.suspects(all); len(some) == len(all) {
-		return nil, ""
+	switch some = c.suspects(all); {
+	case len(some) < len(all):
+		return some, "it has not got on for %v, and all others waited for it"
+	case c.stage == "stragglers":
+		return all, "it has not got on for %v"
 	}
-	return some, "it has not got on for %v, and all others waited for it"
+	return nil, ""
 }
 
 // suspects are those of whom there is evidence that the others wait for them: their disk does not end what it was asked to do, or they do not answer

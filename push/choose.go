@@ -32,6 +32,7 @@ type task struct {
 	links     links
 	algorithm string // that was asked for, or Auto
 	block     int    // that was asked for; 0: any
+	before    int    // block of an earlier push of the same source; 0: none is known
 	memory    int    // bytes that the blocks of a member may take
 }
 
@@ -43,6 +44,7 @@ const (
 	blockTime   = 1400 * time.Microsecond // that a larger block takes on its link, at most, over TCP
 	guessedRate = 10e9                    // bits a second of links of which nothing is known
 	worthRacks  = 1.5                     // how much longer a choice may take that sends little from rack to rack
+	worthHashes = 1.1                     // how much longer a choice may take for which hashes are known, here and at the hosts
 	asGood      = 1.02                    // how much longer a choice may take, by the model, which sees links and not hosts' work, and be as good
 )
 
@@ -61,12 +63,16 @@ func (t *task) network() tune.Network {
 	return n
 }
 
-// mostBlock is how large the payload of a chosen block may be.
+// mostBlock is how large the payload of a chosen block may be. Wire sizes are powers of two, so that a push that is repeated has the same blocks although
+// its links are never measured to be quite the same.
 func (t *task) mostBlock() int {
 	if t.way == wayIBV || t.links.local || t.links.rate == 0 { // by the way shm, too, bytes between hosts go over TCP
 		return largeBlock
 	}
-	wire := max(int(min(t.links.rate/8*blockTime.Seconds(), largeBlock)), pieceBlock)
+	wire := pieceBlock
+	for next := 128 << 10; next <= largeBlock && float64(next) <= t.links.rate/8*blockTime.Seconds(); next *= 2 {
+		wire = next
+	}
 	return (wire - manifest.NewLayout(manifest.ContentStream, t.size, pieceBlock).Header()) / control.BlockUnit * control.BlockUnit
 }
 
@@ -94,18 +100,31 @@ func roundUp(block int) int {
 func (t *task) choose() (tune.Choice, error) {
 	g := tune.Group{Members: t.members, Size: max(1, t.size), Racks: t.racks}
 	n := t.network()
-	all := t.candidates(n.MaxBlock)
+	best, ok := t.bestOf(g, n, t.blocks(n.MaxBlock))
+	if !ok {
+		return best, errors.New("no block size fits both the memory that agents have for blocks and that for their hashes: push less at a time, or to fewer hosts")
+	}
+	if best.Predicted == math.MaxInt64 {
+		return best, fmt.Errorf("algorithm %s cannot serve this group", t.algorithm)
+	}
+	if t.block == 0 && t.before >= t.leastBlock() && t.before <= 5*n.MaxBlock/2 { // the next power of two
+		if c, ok := t.bestOf(g, n, []int{t.before}); ok && float64(c.Predicted) <= worthHashes*float64(best.Predicted) {
+			return c, nil
+		}
+	}
+	return best, nil
+}
+
+// bestOf is the best choice with blocks of some sizes, if any fits.
+func (t *task) bestOf(g tune.Group, n tune.Network, blocks []int) (best tune.Choice, ok bool) {
+	all := t.candidates(blocks, n.MaxBlock)
 	if len(all) == 0 {
-		return tune.Choice{}, errors.New("no block size fits both the memory that agents have for blocks and that for their hashes: push less at a time, or to fewer hosts")
+		return best, false
 	}
 	for i := range all {
 		all[i].Predicted = tune.Predict(g, n, all[i])
 	}
-	best := t.sparing(all, tune.Lightest(all, asGood))
-	if best.Predicted == math.MaxInt64 {
-		return best, fmt.Errorf("algorithm %s cannot serve this group", t.algorithm)
-	}
-	return best, nil
+	return t.sparing(all, tune.Lightest(all, asGood)), true
 }
 
 // sparing is the choice that sends each rack everything once, where racks are known: if it takes much longer than the best, that. The model knows
@@ -122,9 +141,9 @@ func (t *task) sparing(all []tune.Choice, best tune.Choice) tune.Choice {
 }
 
 // candidates are the choices that leave alone what was asked for, and fit into memory.
-func (t *task) candidates(mostBlock int) (all []tune.Choice) {
+func (t *task) candidates(blocks []int, mostBlock int) (all []tune.Choice) {
 	for _, algorithm := range t.algorithms() {
-		for _, block := range t.blocks(mostBlock) {
+		for _, block := range blocks {
 			for _, stripes := range t.stripes(algorithm, mostBlock) {
 				c := tune.Choice{Algorithm: algorithm, Block: block, Stripes: stripes, Credits: creditsFor(stripes)}
 				if t.fits(c) {

@@ -2,6 +2,7 @@ package push
 
 import (
 	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -41,6 +42,49 @@ func TestChoose(t *testing.T) {
 		if l := manifest.NewLayout(manifest.ContentStream, c.task.size, got.Block); c.task.members*l.Blocks() > schedule.MaxRepair {
 			t.Errorf("%s: %d blocks for %d members cannot be repaired", c.name, l.Blocks(), c.task.members)
 		}
+	}
+}
+
+// Links are never measured to be quite the same. Who pushes again takes the same blocks all the same: hashes and partials are for blocks.
+func TestBlocksStayTheSame(t *testing.T) {
+	for _, rate := range []float64{100e6, 200e6, 1e9, 2.5e9, 5e9, 10e9, 25e9, 100e9} {
+		of := func(share float64, before int) int {
+			x := task{members: 8, size: 1 << 30, way: wayTCP, links: links{rate: rate * share}, before: before, algorithm: Auto, memory: control.MemoryBudget}
+			c, err := x.choose()
+			if err != nil {
+				t.Fatal(err)
+			}
+			return c.Block
+		}
+		first := of(0.94, 0)
+		for _, share := range []float64{0.9, 0.92, 0.96, 0.98} {
+			if block := of(share, 0); block != first {
+				t.Errorf("at %.3g bit/s: blocks of %d, and at %.0f %% of that of %d", rate*0.94, first, 100*share/0.94, block)
+			}
+		}
+		for _, share := range []float64{0.6, 1.5} {
+			if block := of(share, first); block != first {
+				t.Errorf("at %.3g bit/s: blocks of %d, and at %.0f %% of that, which takes hardly longer, of %d", rate*0.94, first, 100*share/0.94, block)
+			}
+		}
+	}
+}
+
+// Blocks of an earlier push are not worth every price.
+func TestBlocksOfOtherLinks(t *testing.T) {
+	for _, before := range []int{1, control.MinBlock, 1 << 20, control.MaxBlock, control.MaxBlock * 2} {
+		x := task{members: 8, size: 1 << 30, way: wayTCP, links: links{rate: 1e9}, before: before, algorithm: Auto, memory: control.MemoryBudget}
+		c, err := x.choose()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c.Block == before && before != control.MinBlock {
+			t.Errorf("on links of a gigabit blocks of %d are taken again", before)
+		}
+	}
+	x := task{members: 8, size: 1 << 30, way: wayTCP, links: links{rate: 1e9}, block: 64 << 10, before: 32 << 10, algorithm: Auto, memory: control.MemoryBudget}
+	if c, err := x.choose(); err != nil || c.Block != 64<<10 {
+		t.Errorf("blocks of 64 KiB were asked for, and %d are taken: %v", c.Block, err)
 	}
 }
 
@@ -128,6 +172,25 @@ func TestChoiceSparesRacks(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// The pusher is in its own rack, also where no host is that it pushes to.
+func TestRackOfThePusher(t *testing.T) {
+	for own, want := range map[string]int{"": 0, "left": 0, "right": 1, "elsewhere": 2} {
+		numbers, root := rackNumbers([]string{"left", "right", "left"}, own)
+		if !slices.Equal(numbers, []int{0, 1, 0}) || root != want {
+			t.Errorf("%q: hosts are in racks %v, the pusher in %d", own, numbers, root)
+		}
+	}
+	x := task{members: 4, racks: []int{0, 1, 1, 2}, size: 1 << 30, way: wayTCP, links: links{rate: 1e9}, memory: control.MemoryBudget, algorithm: Auto}
+	c, err := x.choose()
+	if err != nil {
+		t.Fatal(err)
+	}
+	l := manifest.NewLayout(manifest.ContentStream, x.size, c.Block)
+	if copies := float64(crossBytes(c, x.racks, l)) / float64(l.WireSize()); copies < 2 || copies > 2.1 {
+		t.Errorf("%s sends %.2f copies from the pusher's rack to the two others", c.Algorithm, copies)
 	}
 }
 

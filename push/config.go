@@ -45,6 +45,7 @@ type Config struct {
 	Dest    string   // below the root of each agent
 	Hosts   []hosts.Host
 	Racks   []string // rack of each of Hosts; nil: they are not known
+	OwnRack string   // of this host; empty: the rack of the first of Hosts
 
 	Keys      *keys.Keyring                                  // of the pusher
 	OpenPlace func(agents find.Resolver) (*way.Place, error) // opens this end, which finds agents by a table; it is closed by the push

@@ -11,12 +11,10 @@ import (
 
 // newHosts makes the hosts of a push.
 func newHosts(c *Config) (all []*host, rootRack int) {
-	names := make([]string, len(c.Hosts))
-	for i, h := range c.Hosts {
-		names[i] = h.Name
+	for _, h := range c.Hosts {
 		all = append(all, &host{where: h, name: h.String()})
 	}
-	racks, rootRack := rackNumbers(names, c.Racks)
+	racks, rootRack := rackNumbers(c.Racks, c.OwnRack)
 	for i, rack := range racks {
 		all[i].rack = rack
 	}

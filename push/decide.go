@@ -17,6 +17,7 @@ func (p *pusher) choose(ctx context.Context) (err error) {
 	all := alive(p.hosts)
 	p.chooseWay(all)
 	p.links = p.findLinks(ctx, all)
+	p.openCache()
 	t := p.taskFor(all)
 	if p.choice, err = t.choose(); err != nil {
 		return &control.Trouble{Class: control.Preflight, Text: err.Error()}
@@ -27,10 +28,10 @@ func (p *pusher) choose(ctx context.Context) (err error) {
 	if p.manifest.Blocks() > control.MaxBlocks {
 		return ofSource(errors.New("there are too many entries: push less at a time"))
 	}
-	if p.object, err = p.newObject(p.stop); err != nil {
+	if p.object, err = p.newObject(ctx, p.stop); err != nil {
 		return err
 	}
-	p.bounds.Store(newBounds(s, p.manifest, p.content))
+	p.bounds.Store(newBounds(s, p.source.Span(), p.manifest, p.content))
 	p.plan = p.makePlan(all, t)
 	p.planned.Store(p.plan)
 	p.emit(Event{Kind: EventPlan, Plan: p.plan})
@@ -42,7 +43,7 @@ func (p *pusher) taskFor(all []*host) *task {
 	s := p.source.Summary()
 	_, racks := byRack(all, p.rootRack, p.Racks != nil)
 	t := &task{
-		members: len(all) + 1, racks: racks, size: max(s.Content, s.Size), way: p.way, links: p.links, algorithm: p.Algorithm, block: p.Block, memory: control.MemoryBudget,
+		members: len(all) + 1, racks: racks, size: max(s.Content, s.Size), way: p.way, links: p.links, algorithm: p.Algorithm, block: p.Block, before: p.blockBefore(), memory: control.MemoryBudget,
 	}
 	for _, h := range all {
 		t.memory = min(t.memory, int(min(h.greeting.Memory, control.MemoryBudget)))

@@ -30,7 +30,7 @@ func (p *pusher) deliverAll(ctx context.Context) error {
 	if err := p.deliver(ctx, g, p.main()); err != nil {
 		return err
 	}
-	return p.finish(ctx, p.main())
+	return p.finish(ctx, p.main(), "commit")
 }
 
 // send has a group send a stream. If it has ended before, no group is returned, and the next can be formed.
@@ -69,7 +69,7 @@ func (p *pusher) serveStragglers(ctx context.Context) error {
 	if err := p.deliver(ctx, nil, slow); err != nil {
 		return err
 	}
-	return p.finish(ctx, slow)
+	return p.finish(ctx, slow, "commit")
 }
 
 // sendManifest brings the manifest to all, as often as it takes, and waits until everybody has looked what it has already. The group

@@ -30,7 +30,7 @@ type Event struct {
 	Time     time.Time     `json:"time"`
 	Kind     EventKind     `json:"event"`
 	Host     string        `json:"host,omitempty"`
-	Phase    string        `json:"phase,omitempty"` // "scan", "connect", "manifest", "examine", "hash", "send", "stragglers", "commit"
+	Phase    string        `json:"phase,omitempty"` // "scan", "connect", "manifest", "examine", "hash", "send", "stragglers", "commit", "differ"
 	Class    control.Class `json:"class,omitempty"`
 	Cause    string        `json:"cause,omitempty"` // the same for all hosts with the same trouble, if that has a name
 	Text     string        `json:"text,omitempty"`
@@ -62,6 +62,7 @@ type Plan struct {
 	Racks      int           `json:"racks,omitempty"`
 	Members    []string      `json:"members,omitempty"`          // hosts as they come in the schedule, behind the pusher: rack by rack; where racks are not known, as they were named
 	RackOf     []int         `json:"rack_of,omitempty"`          // rack of each member, the pusher first
+	OwnRack    string        `json:"own_rack,omitempty"`         // where the pusher is held to be
 	CrossBytes uint64        `json:"cross_rack_bytes,omitempty"` // that the schedule sends between racks
 }
 

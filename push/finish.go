@@ -13,8 +13,8 @@ import (
 // commitPatience is how long a host may take to write everything to its disk and name it. When its agent dies meanwhile, that is heard at once.
 const commitPatience = 2 * time.Hour
 
-// finish has hosts that have everything verify and commit it.
-func (p *pusher) finish(ctx context.Context, all []*host) error {
+// finish has hosts that have everything verify and commit it, or say what is different.
+func (p *pusher) finish(ctx context.Context, all []*host, phase string) error {
 	if all = alive(all); len(all) == 0 {
 		return context.Cause(ctx)
 	}
@@ -25,7 +25,7 @@ func (p *pusher) finish(ctx context.Context, all []*host) error {
 	if err != nil {
 		return err
 	}
-	p.phase("commit")
+	p.phase(phase)
 	p.giveUpThose(ctx, all, each(ctx, all, len(all), func(ctx context.Context, h *host) error { return p.finishAt(ctx, h, closing) }))
 	if ctx.Err() != nil {
 		return context.Cause(ctx)

@@ -25,34 +25,49 @@ type object struct {
 }
 
 // newObject makes the blocks of both streams, with what a cache knows of their hashes.
-func (p *pusher) newObject(fail func(error)) (*object, error) {
+func (p *pusher) newObject(ctx context.Context, fail func(error)) (*object, error) {
 	signer := manifest.NewSigner(p.id, p.key)
 	o := &object{hashers: make(map[manifest.Stream]*source.Hasher), failed: fail}
 	o.read.Store(time.Now().UnixNano())
 	for _, l := range []manifest.Layout{p.manifest, p.content} {
 		o.hashers[l.Stream] = source.NewHasher(p.source, signer, l)
 	}
-	if err := o.expect(p.Expect); err != nil {
+	alive := func() error {
+		p.holes.Add(1)
+		return context.Cause(ctx)
+	}
+	if err := o.expect(p.Expect, alive); err != nil {
 		return nil, err
 	}
-	if p.CacheDir == "" {
-		return o, nil
-	}
-	var err error
-	if o.cache, err = source.OpenCache(p.CacheDir); err != nil {
-		p.Log.Warn("hashes are not remembered", "error", err)
-		return o, nil
-	}
-	if !p.Checksum {
+	if o.cache = p.cache; o.cache != nil && !p.Checksum {
 		o.content().Recall(o.cache)
 	}
 	return o, nil
 }
 
+// openCache opens that of the hashes of earlier pushes, if there is to be one.
+func (p *pusher) openCache() {
+	if p.CacheDir == "" {
+		return
+	}
+	var err error
+	if p.cache, err = source.OpenCache(p.CacheDir); err != nil {
+		p.Log.Warn("hashes are not remembered", "error", err)
+	}
+}
+
+// blockBefore is the size of the blocks in which the source was pushed before; 0: it is not known.
+func (p *pusher) blockBefore() int {
+	if p.cache == nil {
+		return 0
+	}
+	return p.cache.Block(p.source)
+}
+
 func (o *object) content() *source.Hasher { return o.hashers[manifest.ContentStream] }
 
 // expect says which hash was asked for, if any.
-func (o *object) expect(text string) error {
+func (o *object) expect(text string, alive func() error) error {
 	if text == "" {
 		return nil
 	}
@@ -60,7 +75,7 @@ func (o *object) expect(text string) error {
 	if err != nil || len(sum) != 32 {
 		return fmt.Errorf("%w: %q is no SHA-256", ErrUsage, text)
 	}
-	if err := o.content().Expect([32]byte(sum)); err != nil {
+	if err := o.content().Expect([32]byte(sum), alive); err != nil {
 		return fmt.Errorf("%w: %w", ErrUsage, err)
 	}
 	return nil

@@ -1,9 +1,8 @@
 package push
 
 import (
-	"os"
+	"cmp"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/weft-fabric/weft/push/control"
@@ -47,18 +46,20 @@ func compact(racks []int) (numbers []int) {
 	return numbers
 }
 
-// rackNumbers gives each rack of a list of names a number, and finds that of the root: the rack of the host with this host's name, or else the first.
-func rackNumbers(names, racks []string) (numbers []int, root int) {
+// rackNumbers gives each rack of a list a number, and finds that of the root: its own, which may have no host of the list, or if it is not known the first.
+func rackNumbers(racks []string, own string) (numbers []int, root int) {
 	seen := make(map[string]int)
-	own, _ := os.Hostname()
-	for i, rack := range racks {
+	number := func(rack string) int {
 		if _, ok := seen[rack]; !ok {
 			seen[rack] = len(seen)
 		}
-		numbers = append(numbers, seen[rack])
-		if own != "" && (names[i] == own || strings.HasPrefix(own, names[i]+".")) {
-			root = seen[rack]
-		}
+		return seen[rack]
+	}
+	for _, rack := range racks {
+		numbers = append(numbers, number(rack))
+	}
+	if own != "" {
+		root = number(own)
 	}
 	return numbers, root
 }
@@ -134,10 +135,11 @@ func (p *pusher) makePlan(all []*host, t *task) *Plan {
 	skipped := p.source.Skipped()
 	plan.Skipped, plan.Skips = skipped.Count, skipped.Names
 	if t.links.rate > 0 {
-		plan.Predicted = p.choice.Predicted
+		withHashes := float64(l.Wire()) / float64(l.Block) // the model knows nothing of them
+		plan.Predicted = max(plan.Bound, time.Duration(float64(p.choice.Predicted)*withHashes))
 	}
 	if t.racks != nil {
-		plan.Racks, plan.RackOf = slices.Max(t.racks)+1, t.racks
+		plan.Racks, plan.RackOf, plan.OwnRack = slices.Max(t.racks)+1, t.racks, cmp.Or(p.OwnRack, p.Racks[0])
 	}
 	ordered, _ := byRack(all, p.rootRack, p.Racks != nil)
 	for _, h := range ordered {

@@ -1,6 +1,7 @@
 package push
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -20,6 +21,7 @@ type clock struct {
 	at     time.Time
 	before map[*host]uint64 // bytes that a host had
 	rates  map[*host]float64
+	stage  string           // what is done now
 	moved  time.Time        // when somebody got on last
 	mark   uint64           // all that was done by then
 	most   map[*host]uint64 // steps that a host had done, at most
@@ -35,6 +37,7 @@ func (p *pusher) runClock(ctx context.Context, stop context.CancelCauseFunc) {
 		case <-ctx.Done():
 			return
 		case <-tick.C:
+			c.look()
 			views := p.views()
 			if c.stalled(views) && !c.goesOn(views) {
 				stop(fmt.Errorf("%w for %v", ErrStalled, p.StallTimeout))
@@ -74,24 +77,34 @@ func (p *pusher) views() (all []view) {
 	return all
 }
 
-// patienceFor is how long nothing may happen. Of a commit nothing is heard until it is done, so that it has more time.
-func (p *pusher) patienceFor() time.Duration {
-	if p.stage.Load() == "commit" {
-		return 10 * p.StallTimeout
+// look notes what is done now, before hosts are looked at: whoever ends it has told so by then. What begins has all the time that it may take.
+func (c *clock) look() {
+	if stage, _ := c.p.stage.Load().(string); stage != c.stage {
+		c.stage, c.moved = stage, time.Now()
 	}
-	return p.StallTimeout
+}
+
+// isLast reports whether nothing is left but what each host does by itself.
+func (c *clock) isLast() bool { return c.stage == "commit" || c.stage == "differ" }
+
+// patience is how long nothing may happen. Of what a disk does at the end little is heard until it is done, so that it has more time.
+func (c *clock) patience() time.Duration {
+	if c.isLast() {
+		return 10 * c.p.StallTimeout
+	}
+	return c.p.StallTimeout
 }
 
 // stalled reports whether nobody has got on for too long.
 func (c *clock) stalled(views []view) bool {
-	mark := c.p.work.Load() + c.p.calls.Load()
+	mark := c.p.work.Load() + c.p.calls.Load() + c.p.holes.Load()
 	for i := range views {
 		mark += c.doneBy(&views[i])
 	}
 	if mark != c.mark {
 		c.mark, c.moved = mark, time.Now()
 	}
-	return time.Since(c.moved) >= c.p.patienceFor()
+	return time.Since(c.moved) >= c.patience()
 }
 
 // doneBy is how many steps a host has done. It is its own word: only what is more than ever before counts, and only as much as there is to do. So who
@@ -108,21 +121,22 @@ func (c *clock) doneBy(v *view) uint64 {
 
 // bounds is how much there is to do for a host.
 type bounds struct {
-	blocks, block                       int
-	received, looked, examined, entries uint64
+	blocks, block                              int
+	received, looked, examined, moved, entries uint64
 }
 
-// newBounds are those of a push. A manifest may come several times.
-func newBounds(s manifest.Summary, list, content manifest.Layout) *bounds {
+// newBounds are those of a push. A manifest may come several times; where it has holes, and other names of a file, what is there may be read; and what is
+// there may be copied twice, and compared.
+func newBounds(s manifest.Summary, span uint64, list, content manifest.Layout) *bounds {
 	return &bounds{
-		blocks: content.Blocks(), block: content.Block, received: mostForms*list.WireSize() + content.WireSize(), looked: s.Entries + s.Disk/control.BlockUnit,
-		examined: 2 * content.Size, entries: s.Entries,
+		blocks: content.Blocks(), block: content.Block, received: mostForms*list.WireSize() + content.WireSize(), looked: 2*s.Entries + (s.Disk+span)/control.BlockUnit,
+		examined: 2 * content.Size, moved: 3 * span, entries: s.Entries,
 	}
 }
 
 // steps is how much of that a host says it has done. Bytes count by the block.
 func (b *bounds) steps(s *control.Status) uint64 {
-	bytes := min(s.Received, b.received)/uint64(b.block) + min(s.Examined, b.examined)/uint64(b.block)
+	bytes := min(s.Received, b.received)/uint64(b.block) + min(s.Examined, b.examined)/uint64(b.block) + min(s.Moved, b.moved)/uint64(b.block)
 	return bytes + uint64(min(s.Have, b.blocks)) + min(s.Looked, b.looked) + min(s.Named, b.entries)
 }
 
@@ -224,16 +238,6 @@ func (c *clock) slowest(views []view) (list []HostRate) {
 			list = append(list, r)
 		}
 	}
-	slices.SortStableFunc(list, func(a, b HostRate) int { return compareUint(a.Done, b.Done) })
+	slices.SortStableFunc(list, func(a, b HostRate) int { return cmp.Compare(a.Done, b.Done) })
 	return list[:min(len(list), mostSlowest)]
-}
-
-func compareUint(a, b uint64) int {
-	switch {
-	case a < b:
-		return -1
-	case a > b:
-		return 1
-	}
-	return 0
 }

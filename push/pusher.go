@@ -36,7 +36,8 @@ type pusher struct {
 	place  *way.Place
 	node   *ripc.Node
 	source *source.Source
-	object *object // the source, as blocks
+	cache  *source.Cache // of hashes; nil: none
+	object *object       // the source, as blocks
 	device *verbs.Device
 	member *member.Member
 
@@ -64,6 +65,7 @@ type pusher struct {
 	work    atomic.Uint64 // what this end does itself in a phase: entries scanned, bytes hashed
 	total   atomic.Uint64 // of that; 0: not known
 	calls   atomic.Uint64 // that ended well
+	holes   atomic.Uint64 // signs that a hole of the source is hashed
 	stage   atomic.Value  // string: the phase
 	planned atomic.Pointer[Plan]
 	saying  sync.Mutex // around Events

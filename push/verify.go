@@ -23,5 +23,5 @@ func (p *pusher) verify(ctx context.Context) error {
 	if err := p.compare(ctx, alive(p.hosts)); err != nil {
 		return err
 	}
-	return p.finish(ctx, p.hosts)
+	return p.finish(ctx, p.hosts, "differ")
 }

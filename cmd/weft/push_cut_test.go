@@ -107,7 +107,16 @@ func TestPushSlowLink(t *testing.T) {
 	l := f.layout()
 	u := f.push()
 	u.demotes(slow, "its link is slow")
-	f.servedLast(u, slow, l.WireSize()+l.WireSize()/8)
+	r := f.servedLast(u, slow, l.WireSize()+l.WireSize()/8)
+	if p := r.Plan; p.Bound <= 0 || p.Predicted < p.Bound || r.Bound <= 0 || r.Bound > r.Sending || r.Efficiency <= 0 || r.Efficiency > 1 {
+		t.Errorf("no push is faster than its bound: %+v, %+v", p, r)
+	}
+	if !strings.Contains(r.Bottleneck, slow.address) {
+		t.Errorf("what held it up is %q, and not %s", r.Bottleneck, slow.address)
+	}
+	if status, said := f.plainly("explain", "--last"); status != 0 || !strings.Contains(said, r.Bottleneck) {
+		t.Errorf("status %d, no %q: %s", status, r.Bottleneck, said)
+	}
 }
 
 // So is one that has most of the content already, as all have.
@@ -144,7 +153,7 @@ func (u *underWay) demotes(slow *fleetAgent, why string) {
 }
 
 // servedLast expects of the rest of a push that it serves an agent when the others are done. Nobody is sent more bytes than most.
-func (f *fleet) servedLast(u *underWay, slow *fleetAgent, most uint64) {
+func (f *fleet) servedLast(u *underWay, slow *fleetAgent, most uint64) *push.Report {
 	f.t.Helper()
 	var order []string
 	u.until(func(e push.Event) bool {
@@ -163,6 +172,7 @@ func (f *fleet) servedLast(u *underWay, slow *fleetAgent, most uint64) {
 		}
 	}
 	f.clean(r)
+	return r
 }
 
 // Many agents are served on one machine.

@@ -81,7 +81,7 @@ func fleetOf(t *testing.T, size int) *fleet {
 	dir := t.TempDir()
 	f := &fleet{t: t, temp: filepath.Join(dir, "temporary"), keys: filepath.Join(dir, "keys"), source: filepath.Join(dir, "tree")}
 	f.env = append(os.Environ(), asCommand+"=1")
-	for name, folder := range map[string]string{"TMPDIR": f.temp, "XDG_STATE_HOME": filepath.Join(dir, "state"), "XDG_CACHE_HOME": filepath.Join(dir, "cache")} {
+	for name, folder := range map[string]string{"TMPDIR": f.temp, "XDG_STATE_HOME": filepath.Join(dir, "state"), "XDG_CACHE_HOME": filepath.Join(dir, "cache"), "XDG_CONFIG_HOME": filepath.Join(dir, "config")} {
 		f.env = append(f.env, name+"="+folder)
 		if err := os.Mkdir(folder, 0o700); err != nil {
 			t.Fatal(err)

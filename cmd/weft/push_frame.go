@@ -22,7 +22,7 @@ const (
 // phaseWords are what is under way, for people; where a phase has no other, its name does.
 var phaseWords = map[string]string{
 	"scan": "reading", "connect": "connecting", "manifest": "file list", "examine": "comparing", "hash": "hashing", "send": "sending",
-	"stragglers": "slow hosts", "commit": "finishing",
+	"stragglers": "slow hosts", "commit": "finishing", "differ": "differences",
 }
 
 func phaseWord(phase string) string {

@@ -49,7 +49,7 @@ func TestPushAcrossRacks(t *testing.T) {
 	}
 	status, said := f.plainly(append(f.pushLine(), "--racks", file, "--algorithm", "rack-pipeline")...)
 	twice := units.Bytes(2 * f.layout().WireSize())
-	for _, want := range []string{"racks      3; " + twice + " go from one to another\n", "racks      " + twice + " went from one rack to another\n"} {
+	for _, want := range []string{"racks      3, this host in left; " + twice + " go from one to another\n", "racks      " + twice + " went from one rack to another\n"} {
 		if status != push.ExitOK || !strings.Contains(said, want) {
 			t.Errorf("status %d, no %q: %s", status, want, said)
 		}

@@ -262,7 +262,7 @@ func planLines(p *push.Plan) []string {
 		lines = append(lines, wrapped("left out", leftOut(p))...)
 	}
 	if p.Racks > 0 {
-		lines = append(lines, row("racks", "%d; %s go from one to another", p.Racks, units.Bytes(p.CrossBytes)))
+		lines = append(lines, row("racks", "%d, this host in %s; %s go from one to another", p.Racks, p.OwnRack, units.Bytes(p.CrossBytes)))
 	}
 	if p.Encrypted != "" {
 		lines = append(lines, wrapped("encrypted", p.Encrypted)...)

@@ -155,6 +155,8 @@ func (o *pushOptions) fillRacks(s *pushSettings, read hosts.ReadFunc) error {
 	for _, number := range numbers {
 		s.config.Racks = append(s.config.Racks, names[number])
 	}
+	own, _ := os.Hostname() // without a name it is in no rack that is known
+	s.config.OwnRack = hosts.RackOf(own, o.racks, read)
 	return nil
 }
 

@@ -213,6 +213,7 @@ type Status struct {
 	ToExamine  uint64 `json:"to_examine"` //
 	Candidates int    `json:"candidates"`
 	Named      uint64 `json:"named"` // entries that have their names, of a commit
+	Moved      uint64 `json:"moved"` // bytes of files in place that were copied, or compared once more
 	Hops       []Hop  `json:"hops,omitempty"`
 	Disk       Disk   `json:"disk"`
 	FirstByte  int64  `json:"first_byte_ns"` // since the group began, when the first block of content was verified; 0: not yet

@@ -155,6 +155,19 @@ func TestFoldAndParse(t *testing.T) {
 	})
 }
 
+// A host that need not be in the list, such as the one that pushes, has the rack that is said of its name, be it short or long.
+func TestRackOf(t *testing.T) {
+	read := files(map[string]string{"table": "left: n1, login\nn2.site right\n", "words": "one two three\n"})
+	for _, c := range []struct{ name, spec, want string }{
+		{"n1", "table", "left"}, {"login.site.example", "table", "left"}, {"n2.site", "table", "right"}, {"n2", "table", ""}, {"", "table", ""}, {"n1", "words", ""},
+		{"node17.site", `node(\d)`, "1"}, {"login", `node(\d)`, ""}, {"n", "(", ""}, {strings.Repeat("n", MaxRackName+1), ".*", ""},
+	} {
+		if got := RackOf(c.name, c.spec, read); got != c.want {
+			t.Errorf("%s by %s is in %q, and not in %q", c.name, c.spec, got, c.want)
+		}
+	}
+}
+
 func TestRacks(t *testing.T) {
 	hosts, _ := Parse([]string{"n[1-4],h:[1-2]"}, none)
 	read := files(map[string]string{

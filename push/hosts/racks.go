@@ -1,6 +1,7 @@
 package hosts
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -47,6 +48,20 @@ func Racks(hosts []Host, spec string, read ReadFunc) (racks []int, names []strin
 		return nil, nil, fmt.Errorf("%w: %s gives no rack for %s", ErrRacks, kindOf(spec, read), Fold(without))
 	}
 	return racks, names, nil
+}
+
+// RackOf says in which rack a host is that need not be in a list, by its name or by what that has before the first dot; "": it is not said.
+func RackOf(name, spec string, read ReadFunc) string {
+	of, err := rackFinder(spec, read)
+	if err != nil || name == "" {
+		return ""
+	}
+	short, _, _ := strings.Cut(name, ".")
+	rack := cmp.Or(of(Host{Name: name}), of(Host{Name: short}))
+	if len(rack) > MaxRackName {
+		return ""
+	}
+	return rack
 }
 
 // kindOf says as what racks were understood.

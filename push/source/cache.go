@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"sort"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/weft-fabric/weft/push/manifest"
@@ -41,21 +43,51 @@ func OpenCache(directory string) (*Cache, error) {
 }
 
 // key names a source in a state, cut into blocks of a size.
-type key [32]byte
+type key struct {
+	source [32]byte
+	block  int
+}
 
-func (c *Cache) file(k key) string { return filepath.Join(c.directory, hex.EncodeToString(k[:])) }
+// name is that of the file.
+func (k key) name() string { return fmt.Sprint(hex.EncodeToString(k.source[:]), blockMark, k.block) }
 
-// key is the hash of all that says that no byte has changed: the manifest has names, sizes and times; the state has devices,
+// blockMark stands before the size of the blocks in the name of a file.
+const blockMark = "-"
+
+func (c *Cache) file(k key) string { return filepath.Join(c.directory, k.name()) }
+
+func (h *Hasher) key() key { return key{h.source.cacheKey(), h.layout.Block} }
+
+// cacheKey is the hash of all that says that no byte has changed: the manifest has names, sizes and times; the state has devices,
 // inodes and times of change.
-func (h *Hasher) key() (k key) {
+func (s *Source) cacheKey() (k [32]byte) {
 	sum := sha256.New()
-	sum.Write([]byte("weft block hashes 1"))
-	sum.Write(h.source.summary.Hash[:])
-	sum.Write(h.source.state[:])
-	sum.Write(binary.LittleEndian.AppendUint64(nil, h.layout.Size))
-	sum.Write(binary.LittleEndian.AppendUint64(nil, uint64(h.layout.Block)))
+	sum.Write([]byte("weft block hashes 2"))
+	sum.Write(s.summary.Hash[:])
+	sum.Write(s.state[:])
+	sum.Write(binary.LittleEndian.AppendUint64(nil, s.summary.Content))
 	copy(k[:], sum.Sum(nil))
 	return k
+}
+
+// Block is the size of the blocks in which a source was cut when its hashes were saved last; 0: they are not known. Who takes the same again finds
+// the hashes, here and beside what hosts have kept.
+func (c *Cache) Block(s *Source) int {
+	files, err := c.list()
+	if err != nil {
+		return 0
+	}
+	k := s.cacheKey()
+	prefix := hex.EncodeToString(k[:]) + blockMark
+	var last time.Time
+	size := 0
+	for _, f := range files {
+		text, ours := strings.CutPrefix(f.Name(), prefix)
+		if n, err := strconv.Atoi(text); ours && err == nil && n > 0 && f.ModTime().After(last) {
+			size, last = n, f.ModTime()
+		}
+	}
+	return size
 }
 
 // Recall takes the hashes that an earlier push has left in a cache, before anything is read. It returns for how many blocks.

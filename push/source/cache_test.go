@@ -116,6 +116,36 @@ func TestCacheMisses(t *testing.T) {
 	}
 }
 
+// TestBlockOfTheLastPush: the size of the blocks is known for the same source, and no other.
+func TestBlockOfTheLastPush(t *testing.T) {
+	path := t.TempDir() + "/f"
+	write(t, path, pattern(4*block))
+	c, dir := cache(t)
+	s := settled(t, path)
+	if n := c.Block(s); n != 0 {
+		t.Errorf("of a source that was never pushed it has blocks of %d", n)
+	}
+	seal, _ := signer()
+	for i, size := range []int{2 * block, block} {
+		h := source.NewHasher(s, seal, manifest.NewLayout(manifest.ContentStream, s.Summary().Content, size))
+		must(t, h.HashAll(background, nil))
+		must(t, h.Save(c))
+		files, err := filepath.Glob(fmt.Sprint(dir, "/*-", size))
+		must(t, err)
+		when := time.Now().Add(time.Duration(i-2) * time.Hour)
+		for _, f := range files {
+			must(t, os.Chtimes(f, when, when))
+		}
+		if n := c.Block(s); n != size {
+			t.Errorf("the last blocks were of %d, and not of %d", size, n)
+		}
+	}
+	must(t, rewrite(path, []byte("other")))
+	if n := c.Block(scan(t, path)); n != 0 {
+		t.Errorf("of another source it has blocks of %d", n)
+	}
+}
+
 // TestInterrupted saves what is known of a push that got to its second page.
 func TestInterrupted(t *testing.T) {
 	path := t.TempDir() + "/f"

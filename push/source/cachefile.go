@@ -2,6 +2,7 @@ package source
 
 import (
 	"bufio"
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
@@ -10,19 +11,17 @@ import (
 	"math/bits"
 )
 
-// A file of the cache is: the magic, the key, the number of blocks (8 bytes), a bit for every block, the known hashes in order, and the SHA-256 of
+// A file of the cache is: the magic, the source, the size of a block and the number of blocks (8 bytes each), a bit for every block, the known hashes in order, and the SHA-256 of
 // all that.
-const cacheMagic = "weft hashes 1\n"
+const cacheMagic = "weft hashes 2\n"
 
 var errDamaged = errors.New("a file in the cache of hashes is damaged, or not what it is named for")
 
 func writeTable(w io.Writer, k key, t *table) error {
 	sum := sha256.New()
 	out := bufio.NewWriterSize(io.MultiWriter(w, sum), 64<<10)
-	head := append([]byte(cacheMagic), k[:]...)
-	head = binary.LittleEndian.AppendUint64(head, uint64(len(t.hashes)))
-	out.Write(head)   //nolint:errcheck // Flush returns it
-	out.Write(t.bits) //nolint:errcheck // as above
+	out.Write(k.head(len(t.hashes))) //nolint:errcheck // Flush returns it
+	out.Write(t.bits)                //nolint:errcheck // as above
 	for block := range t.hashes {
 		if t.known(block) {
 			out.Write(t.hashes[block][:]) //nolint:errcheck // as above
@@ -35,13 +34,20 @@ func writeTable(w io.Writer, k key, t *table) error {
 	return err
 }
 
+// head is how the file of a source in so many blocks begins.
+func (k key) head(blocks int) []byte {
+	head := append([]byte(cacheMagic), k.source[:]...)
+	head = binary.LittleEndian.AppendUint64(head, uint64(k.block))
+	return binary.LittleEndian.AppendUint64(head, uint64(blocks))
+}
+
 // readTable reads what writeTable has written for the same key and number of blocks. Memory is taken for so many blocks, whatever
 // the file says.
 func readTable(r io.Reader, k key, blocks int) (*table, error) {
 	in := &summing{bufio.NewReaderSize(r, 64<<10), sha256.New()}
-	head := make([]byte, len(cacheMagic)+len(k)+8)
-	if !in.read(head) || string(head[:len(cacheMagic)]) != cacheMagic || key(head[len(cacheMagic):][:len(k)]) != k ||
-		binary.LittleEndian.Uint64(head[len(head)-8:]) != uint64(blocks) {
+	want := k.head(blocks)
+	head := make([]byte, len(want))
+	if !in.read(head) || !bytes.Equal(head, want) {
 		return nil, errDamaged
 	}
 	t := newTable(blocks)
@@ -49,8 +55,8 @@ func readTable(r io.Reader, k key, blocks int) (*table, error) {
 		return nil, errDamaged
 	}
 	var sum [sha256.Size]byte
-	want := [sha256.Size]byte(in.sum.Sum(nil))
-	if !in.read(sum[:]) || sum != want {
+	computed := [sha256.Size]byte(in.sum.Sum(nil))
+	if !in.read(sum[:]) || sum != computed {
 		return nil, errDamaged
 	}
 	if _, err := in.from.ReadByte(); !errors.Is(err, io.EOF) {

@@ -17,19 +17,21 @@ type digest struct {
 	mutex sync.Mutex
 	sum   hash.Hash // nil: nobody wants it
 	want  [32]byte
-	next  int    // block that comes next
-	at    uint64 // bytes of the file that are in the sum, holes too
+	alive func() error // see Expect
+	next  int          // block that comes next
+	at    uint64       // bytes of the file that are in the sum, holes too
 }
 
-// Expect says which SHA-256 the source should have, which must be a single file. Expected tells whether it has.
-func (h *Hasher) Expect(want [32]byte) error {
+// Expect says which SHA-256 the source should have, which must be a single file. Expected tells whether it has. A hole is hashed as zeros, which may take
+// long: alive is called now and then meanwhile, and its error ends it.
+func (h *Hasher) Expect(want [32]byte, alive func() error) error {
 	if !h.source.Single() || h.layout.Stream != manifest.ContentStream {
 		return errors.New("the SHA-256 of a single file can be expected, not that of a tree or of several files")
 	}
 	d := &h.digest
 	d.mutex.Lock()
 	defer d.mutex.Unlock()
-	d.want = want
+	d.want, d.alive = want, alive
 	if d.sum == nil {
 		d.sum = sha256.New()
 	}
@@ -91,10 +93,7 @@ func (h *Hasher) finishDigest(ctx context.Context, progress func(done, total uin
 			progress(h.layout.Offset(d.next-1)+uint64(len(payload)), h.layout.Size)
 		}
 	}
-	return h.source.index.Entries(func(_, _ uint64, e *manifest.Entry) error {
-		d.zeros(e.Size)
-		return nil
-	})
+	return h.source.index.Entries(func(_, _ uint64, e *manifest.Entry) error { return d.zeros(e.Size) })
 }
 
 // digestBlock adds the next block, and the holes before and in it.
@@ -106,7 +105,9 @@ func (h *Hasher) digestBlock(payload []byte) error {
 		return nil
 	}
 	err := h.source.index.Pieces(start, uint64(len(payload)), func(p manifest.Piece) error {
-		d.zeros(p.At)
+		if err := d.zeros(p.At); err != nil {
+			return err
+		}
 		d.sum.Write(payload[p.Start-start:][:p.Length])
 		d.at += p.Length
 		return nil
@@ -120,10 +121,18 @@ func (h *Hasher) digestBlock(payload []byte) error {
 var zeros [64 << 10]byte
 
 // zeros adds a hole that goes up to, not including, a byte of the file.
-func (d *digest) zeros(end uint64) {
+func (d *digest) zeros(end uint64) error {
 	for d.at < end {
 		n := min(end-d.at, uint64(len(zeros)))
 		d.sum.Write(zeros[:n])
-		d.at += n
+		if d.at += n; d.at%zerosAtOnce < n {
+			if err := d.alive(); err != nil {
+				return err
+			}
+		}
 	}
+	return nil
 }
+
+// zerosAtOnce is how much of a hole is hashed before somebody hears of it.
+const zerosAtOnce = 16 << 20

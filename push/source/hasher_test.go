@@ -183,7 +183,7 @@ func TestExpected(t *testing.T) {
 		s := scan(t, path)
 		for _, fill := range [][]int{nil, {0}, {1}, {0, 1, 2}, {2, 0, 1}, {0, 0, 2}} {
 			h := hasher(s)
-			must(t, h.Expect(want))
+			must(t, h.Expect(want, nobodyAsks))
 			for _, page := range fill {
 				if page < content(s).Pages() {
 					_, err := h.Fill(page, memory(content(s), page))
@@ -198,7 +198,7 @@ func TestExpected(t *testing.T) {
 			}
 		}
 		h := hasher(s)
-		must(t, h.Expect([32]byte{1}))
+		must(t, h.Expect([32]byte{1}, nobodyAsks))
 		must(t, h.HashAll(background, nil))
 		sum, err := h.Expected(background, nil)
 		wrong(t, err, source.ErrUnexpected, path)
@@ -212,7 +212,7 @@ func TestNotExpected(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir+"/f", nil)
 	h := hasher(scan(t, dir))
-	if h.Expect([32]byte{}) == nil || hasher(scan(t, dir+"/")).Expect([32]byte{}) == nil {
+	if h.Expect([32]byte{}, nobodyAsks) == nil || hasher(scan(t, dir+"/")).Expect([32]byte{}, nobodyAsks) == nil {
 		t.Error("a tree may have an expected SHA-256")
 	}
 	if _, err := h.Expected(background, nil); err == nil {
@@ -227,7 +227,7 @@ func TestReadOnce(t *testing.T) {
 	write(t, path, data)
 	s := scan(t, path)
 	h := hasher(s)
-	must(t, h.Expect(sha256.Sum256(data)))
+	must(t, h.Expect(sha256.Sum256(data), nobodyAsks))
 	before := bytesRead(t)
 	for page := range content(s).Pages() {
 		_, err := h.Fill(page, memory(content(s), page))
@@ -237,5 +237,28 @@ func TestReadOnce(t *testing.T) {
 	must(t, err)
 	if read := bytesRead(t) - before; read < len(data) || read > len(data)+len(data)/4 {
 		t.Errorf("%d bytes were read of a file of %d", read, len(data))
+	}
+}
+
+// nobodyAsks whether holes are hashed.
+func nobodyAsks() error { return nil }
+
+// TestExpectOfAHole: a hole is hashed for long, of which is told, and which can be ended.
+func TestExpectOfAHole(t *testing.T) {
+	path := t.TempDir() + "/f"
+	write(t, path, []byte("data"))
+	must(t, os.Truncate(path, 100<<20))
+	told, over := 0, errors.New("it is over")
+	h := hasher(scan(t, path))
+	must(t, h.Expect([32]byte{}, func() error { told++; return nil }))
+	_, err := h.Expected(background, nil)
+	wrong(t, err, source.ErrUnexpected, path)
+	if told < 4 {
+		t.Errorf("of a hole of 100 MiB was told %d times", told)
+	}
+	h = hasher(scan(t, path))
+	must(t, h.Expect([32]byte{}, func() error { return over }))
+	if _, err := h.Expected(background, nil); !errors.Is(err, over) {
+		t.Errorf("it was not ended: %v", err)
 	}
 }

@@ -44,6 +44,7 @@ type Source struct {
 	summary manifest.Summary
 	skipped Skipped
 	state   [32]byte // hash of all that was seen, which no manifest has: devices, inodes, times of change
+	span    uint64   // see Span
 	settled bool     // nothing changed so shortly before the scan that another change could have the same time
 	files   files
 }
@@ -56,6 +57,9 @@ func (s *Source) Index() *manifest.Index { return s.index }
 
 // Manifest is the manifest itself: Summary().Size bytes.
 func (s *Source) Manifest() io.ReaderAt { return s.spool }
+
+// Span is how many bytes all names have: their holes are counted, and other names of a file.
+func (s *Source) Span() uint64 { return s.span }
 
 // Skipped says what will not be sent.
 func (s *Source) Skipped() Skipped { return s.skipped }

@@ -142,6 +142,9 @@ func (w *walker) add(i *item, e *manifest.Entry) error {
 	}
 	w.entries++
 	w.bytes += e.Content()
+	if e.Kind == manifest.File || e.Kind == manifest.Hardlink {
+		w.source.span += uint64(i.stat.Size)
+	}
 	if w.entries%1024 == 0 {
 		w.report()
 	}

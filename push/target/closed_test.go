@@ -142,9 +142,9 @@ func TestFileOnABrokenDisk(t *testing.T) {
 		there []int // items that are in place
 		done  outcome
 	}{
-		"alone":                     {large[1:2], []int{0}, outcome{Result{1, 0}, 3}},
-		"among others":              {large, []int{0, 1, 2}, outcome{Result{1, 2}, 4}},
-		"small, beside one to come": {[]item{file("d", noise(4, 100)), large[0]}, []int{1}, outcome{Result{2, 0}, 1}},
+		"alone":                     {large[1:2], []int{0}, outcome{Result: Result{1, 0}, sent: 3}},
+		"among others":              {large, []int{0, 1, 2}, outcome{Result: Result{1, 2}, sent: 4}},
+		"small, beside one to come": {[]item{file("d", noise(4, 100)), large[0]}, []int{1}, outcome{Result: Result{2, 0}, sent: 1}},
 	} {
 		for _, force := range []bool{false, true} {
 			t.Run(fmt.Sprintf("%s, force %t", name, force), func(t *testing.T) {

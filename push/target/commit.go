@@ -36,6 +36,9 @@ func (d *Delivery) Commit(ctx context.Context) (Result, error) {
 	return c.result, errors.Join(err, d.close())
 }
 
+// Moved is how many bytes of files that are in place were copied until now, or compared once more: by Write, and by Commit. It may be asked meanwhile.
+func (d *Delivery) Moved() uint64 { return d.moved.Load() }
+
 // Named is how many entries Commit has given their names until now. It may be asked meanwhile.
 func (d *Delivery) Named() uint64 { return d.named.Load() }
 

@@ -310,14 +310,14 @@ func (d *Delivery) copyData(from *os.File, e *manifest.Entry, name string) (*os.
 	if err != nil {
 		return nil, err
 	}
-	if err := copyContent(to, from, e); err != nil {
+	if err := d.copyContent(to, from, e); err != nil {
 		return nil, errors.Join(err, to.Close(), d.partial.discard(name))
 	}
 	return to, nil
 }
 
 // copyContent copies a file's data; the kernel does it, and shares it where it can.
-func copyContent(to, from *os.File, e *manifest.Entry) error {
+func (d *Delivery) copyContent(to, from *os.File, e *manifest.Entry) error {
 	if err := to.Truncate(int64(e.Size)); err != nil {
 		return err
 	}
@@ -327,11 +327,27 @@ func copyContent(to, from *os.File, e *manifest.Entry) error {
 				return err
 			}
 		}
-		if _, err := io.CopyN(to, from, int64(part.Length)); errors.Is(err, io.EOF) {
-			return fmt.Errorf("%w (it is shorter)", ErrChanged)
-		} else if err != nil {
+		if err := d.copyBytes(to, from, part.Length); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// copiedAtOnce is how much is copied before it counts.
+const copiedAtOnce = 64 << 20
+
+func (d *Delivery) copyBytes(to, from *os.File, left uint64) error {
+	for left > 0 {
+		n, err := io.CopyN(to, from, int64(min(left, copiedAtOnce)))
+		if errors.Is(err, io.EOF) {
+			return fmt.Errorf("%w (it is shorter)", ErrChanged)
+		}
+		if err != nil {
+			return err
+		}
+		left -= uint64(n)
+		d.moved.Add(uint64(n))
 	}
 	return nil
 }

@@ -36,6 +36,7 @@ type Delivery struct {
 	unread bitset          // blocks that should have been, and could not be read
 	lost   bitset          // entries whose file in place was the cause: no longer placed
 	named  atomic.Uint64   // entries that Commit has given their names
+	moved  atomic.Uint64   // bytes that were copied here, or compared once more
 	need   uint64          // bytes of files that are not in place, and of copies of some that are
 
 	admitted []*admitted // directories that could not even be entered: few

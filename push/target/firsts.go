@@ -92,7 +92,7 @@ func (s *survey) rememberFirsts(before uint64) (err error) {
 		case number == before:
 			return errFound
 		case e.Kind == manifest.File:
-			return s.firsts.add(e.Path)
+			return errors.Join(s.firsts.add(e.Path), s.step())
 		}
 		return nil
 	})

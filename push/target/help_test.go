@@ -137,7 +137,8 @@ func (p *parcel) match(d *Delivery) error {
 // outcome is how a delivery went.
 type outcome struct {
 	Result
-	sent int // blocks
+	sent  int    // blocks
+	moved uint64 // bytes
 }
 
 // deliver does all of a push.
@@ -153,6 +154,7 @@ func (p *parcel) deliver(r *Root, o Order) (done outcome, err error) {
 		return done, err
 	}
 	done.Result, err = d.Commit(context.Background())
+	done.moved = d.Moved()
 	return done, err
 }
 

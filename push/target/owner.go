@@ -131,6 +131,7 @@ func (c *commit) compareAgain(doubtful bitset) error {
 		if err != nil {
 			return err
 		}
+		c.moved.Add(uint64(len(payload)))
 		if manifest.HashOf(payload) != want {
 			return fmt.Errorf("files in %q were written to while they were copied: %w", c.place.label, ErrChanged)
 		}

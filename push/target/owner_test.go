@@ -79,8 +79,12 @@ func TestFileIsTakenOver(t *testing.T) {
 				p := pack(t, c.items...)
 				o := p.order(".")
 				o.Preserve, o.Force = true, force
-				if done := mustDeliver(t, p, r, o); done.sent != c.sent || done.Skipped < uint64(1+len(c.names)) && !force {
+				done := mustDeliver(t, p, r, o)
+				if done.sent != c.sent || done.Skipped < uint64(1+len(c.names)) && !force {
 					t.Errorf("%+v", done)
+				}
+				if done.moved < 2*uint64(len(content)) {
+					t.Errorf("of %d bytes that were copied and compared it told of %d", len(content), done.moved)
 				}
 				memory[7]++
 				checkTree(t, dir, c.items...)
