@@ -226,6 +226,20 @@ func TestSilenceIsWaitedFor(t *testing.T) {
 	}
 }
 
+// If all say nothing nobody is to blame more than the others, and there is nobody to go on with.
+func TestAllAreSilent(t *testing.T) {
+	p := &pusher{Config: Config{StallTimeout: 2 * time.Second}, board: newBoard(context.Background()), object: &object{}, content: manifest.NewLayout(manifest.ContentStream, 9<<16, 1<<16)}
+	var views []view
+	for _, have := range []int{5, 4} {
+		v := view{host: &host{}, alive: true, heard: time.Now().Add(-3 * time.Second), gained: have, status: control.Status{Phase: control.PhaseReceiving, Have: have}}
+		p.board.notes[v.host] = &note{lose: func(error) {}}
+		views = append(views, v)
+	}
+	if (&clock{p: p, stage: "send", moved: time.Now().Add(-2 * time.Second)}).goesOn(views) {
+		t.Error("it goes on, with nobody")
+	}
+}
+
 // When the source does not come, hosts are not to blame for it.
 func TestSourceThatHangs(t *testing.T) {
 	p := &pusher{Config: Config{StallTimeout: time.Second}, object: &object{}}

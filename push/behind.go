@@ -28,10 +28,15 @@ func (c *clock) waitsForHosts() bool {
 func (v *view) isWaitedFor() bool { return v.alive && !v.waits && !v.lost }
 
 // mustListen reports whether somebody says nothing who may be why the others wait. Whether it is lost is known when silence is over, and until then
-// nobody else is judged. Who answers so seldom that this is never known does not hold up the others for ever.
+// nobody else is judged. Who answers so seldom that this is never known does not hold up the others for ever, and if all say nothing there are no others.
 func (c *clock) mustListen(views []view) bool {
-	return time.Since(c.moved) < c.patience()+2*silence &&
-		slices.ContainsFunc(views, func(v view) bool { return v.isWaitedFor() && c.isMute(&v) })
+	var mute, speaks bool
+	for _, v := range views {
+		isMute := c.isMute(&v)
+		mute = mute || v.isWaitedFor() && isMute
+		speaks = speaks || v.isWaitedFor() && !isMute
+	}
+	return mute && speaks && time.Since(c.moved) < c.patience()+2*silence
 }
 
 // isMute reports whether a host was not heard of lately, or not since somebody got on last.
@@ -69,8 +74,11 @@ func (c *clock) behind(all []view) (some []view, text string) {
 }
 
 // suspects are those of whom there is evidence that the others wait for them: their disk does not end what it was asked to do, or they do not answer
-// what they were asked for. Without any it is those who have got least far.
+// what they were asked for. Without any it is those who have got least far. If all say nothing, what is known of them is old.
 func (c *clock) suspects(all []view) []view {
+	if !slices.ContainsFunc(all, func(v view) bool { return !c.isMute(&v) }) {
+		return all
+	}
 	for _, is := range []func(view) bool{
 		func(v view) bool { return time.Duration(v.status.Disk.Oldest) > c.p.StallTimeout/2 },
 		func(v view) bool { return v.asked },
