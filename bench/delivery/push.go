@@ -176,7 +176,9 @@ func (d *Delivery) pushOnce(ctx context.Context, p Push, source string, agents [
 
 // alone is the environment of a push that neither finds what its user has set, nor leaves anything of its own there.
 func (d *Delivery) alone() []string {
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PUSH_") || strings.HasPrefix(v, "WEFT_DEVICE=") || strings.HasPrefix(v, "WEFT_PROVIDER=") })
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "PUSH_") || strings.HasPrefix(v, "WEFT_DEVICE=") || strings.HasPrefix(v, "WEFT_PROVIDER=")
+	})
 	for _, name := range []string{"CACHE", "STATE", "CONFIG"} {
 		env = append(env, "XDG_"+name+"_HOME="+filepath.Join(d.folder, strings.ToLower(name)))
 	}
