@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
+	"runtime"
 	"testing"
 	"time"
 
@@ -78,6 +80,39 @@ func TestTimeLeftHasAnEnd(t *testing.T) {
 	g := &Progress{}
 	if c.delivered(g, []view{{host: h}}); g.Remaining != year {
 		t.Errorf("what stands still takes %v", g.Remaining)
+	}
+}
+
+// Hosts of one machine share its processors, which is the best that they can do.
+func TestEfficiencyOfOneMachine(t *testing.T) {
+	for local, want := range map[bool]float64{false: 0.1, true: 0.4} {
+		p := &pusher{content: manifest.NewLayout(manifest.ContentStream, 1<<40, 1<<20)}
+		p.links.local = local
+		p.planned.Store(&Plan{Rate: 10 << 20})
+		c := clock{p: p, at: time.Now().Add(-time.Second), before: map[*host]uint64{}, rates: map[*host]float64{}}
+		var views []view
+		for range 4 * runtime.NumCPU() {
+			h := &host{}
+			c.before[h], c.rates[h] = 0, 1<<20
+			views = append(views, view{host: h, status: control.Status{Have: 1}})
+		}
+		g := &Progress{}
+		if c.delivered(g, views); math.Abs(g.Efficiency-want) > 0.01 {
+			t.Errorf("local: %v, efficiency %v, and not %v", local, g.Efficiency, want)
+		}
+	}
+}
+
+// Of a push that ends early it is known what had come when it was heard of last.
+func TestHeardLast(t *testing.T) {
+	p, now := &pusher{board: newBoard(t.Context())}, time.Now()
+	defer p.board.close()
+	g := &group{hosts: []*host{{name: "n1"}, {name: "n2"}, {name: "n3"}}}
+	for i, h := range g.hosts[:2] {
+		p.board.notes[h] = &note{heard: now.Add(-time.Duration(i) * time.Second)}
+	}
+	if last := p.heardLast(g); !last.Equal(now) {
+		t.Errorf("it was heard of last %v ago", now.Sub(last))
 	}
 }
 

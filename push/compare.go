@@ -19,11 +19,11 @@ func (p *pusher) compare(ctx context.Context, some []*host) error {
 		return err
 	}
 	p.phase("examine")
-	p.giveUpThose(ctx, some, each(ctx, some, p.Fan, func(ctx context.Context, h *host) error {
+	p.atEach(ctx, some, p.Fan, func(ctx context.Context, h *host) error {
 		p.board.set(h, func(n *note) { n.asked = true })
 		defer p.board.set(h, func(n *note) { n.asked = false })
 		return p.sendPages(ctx, h)
-	}))
+	})
 	return p.anybody(ctx)
 }
 

@@ -2,7 +2,10 @@ package push
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net"
+	"time"
 
 	"github.com/weft-fabric/weft/push/control"
 	"github.com/weft-fabric/weft/ripc"
@@ -23,8 +26,7 @@ func newHosts(c *Config) (all []*host, rootRack int) {
 
 // connect finds the ways to all hosts, opens this end, and has every agent say hello.
 func (p *pusher) connect(ctx context.Context) error {
-	p.phase("connect")
-	p.giveUpThose(ctx, p.hosts, each(ctx, p.hosts, p.Fan, p.reach))
+	p.atEach(ctx, p.hosts, p.Fan, p.reach)
 	if ctx.Err() != nil { // not all hosts were looked for
 		return context.Cause(ctx)
 	}
@@ -43,7 +45,7 @@ func (p *pusher) connect(ctx context.Context) error {
 		return err
 	}
 	p.node = p.place.Node()
-	p.giveUpThose(ctx, p.hosts, each(ctx, p.hosts, p.Fan, p.hello))
+	p.atEach(ctx, p.hosts, patientFan*p.Fan, p.hello)
 	return p.anybody(ctx)
 }
 
@@ -64,7 +66,7 @@ func (p *pusher) hello(ctx context.Context, h *host) (err error) {
 	defer p.calls.Add(1) // also of those that do not answer: there may be hundreds
 	h.greeting, err = call[control.Hello, control.Greeting](ctx, p.node, h, p.ConnectTimeout, control.MethodHello, control.Hello{Version: control.Version, Weft: p.Weft})
 	if err != nil {
-		return err
+		return orItsName(ctx, h.address, err, net.DefaultResolver.LookupHost)
 	}
 	if h.greeting.Version != control.Version {
 		return &control.Trouble{Class: control.Preflight, Text: fmt.Sprintf("speaks version %d (weft %s), this end version %d (weft %s): install the same", h.greeting.Version, h.greeting.Weft, control.Version, p.Weft)}
@@ -73,14 +75,44 @@ func (p *pusher) hello(ctx context.Context, h *host) (err error) {
 	return nil
 }
 
-// giveUpThose gives up the hosts with whom something went wrong, unless that may be because the push ends.
-func (p *pusher) giveUpThose(ctx context.Context, all []*host, errs []error) {
-	for i, err := range errs {
-		if err != nil && ctx.Err() == nil {
-			p.Log.Info("a host is given up", "host", all[i].name, "error", err)
-			p.giveUp(all[i], troubleOf(err))
-		}
+// lookup finds the addresses of a name.
+type lookup func(ctx context.Context, name string) ([]string, error)
+
+// lookAgain is how long a name is looked up of a host that has not answered in time.
+const lookAgain = time.Second
+
+// orItsName is why a host has not answered: whoever dialled it may have waited for its name all the time, and that is another trouble for people.
+func orItsName(ctx context.Context, address string, err error, look lookup) error {
+	name, _, wrong := net.SplitHostPort(address)
+	if wrong != nil || isAuthorization(err) || reasonOf(err) != tooLate {
+		return err
 	}
+	ctx, cancel := context.WithTimeout(ctx, lookAgain)
+	defer cancel()
+	_, wrong = look(ctx, name)
+	switch unknown := new(net.DNSError); {
+	case wrong == nil:
+		return err
+	case errors.As(wrong, &unknown) && unknown.IsNotFound:
+		return &control.Trouble{Class: control.Unreachable, Text: reasonOf(wrong)}
+	}
+	return &control.Trouble{Class: control.Unreachable, Text: lateName}
+}
+
+// patientFan is how many times more hosts are asked at a time who they are: those that do not answer cost time, and no work.
+const patientFan = 8
+
+// atEach does something at all hosts, at most so many at a time, and returns when all are done. A host with whom something went wrong is given up
+// at once, unless that may be because the push ends.
+func (p *pusher) atEach(ctx context.Context, all []*host, most int, do func(context.Context, *host) error) {
+	each(ctx, all, most, func(ctx context.Context, h *host) error {
+		err := do(ctx, h)
+		if err != nil && ctx.Err() == nil {
+			p.Log.Info("a host is given up", "host", h.name, "error", err)
+			p.giveUp(h, troubleOf(err))
+		}
+		return err
+	})
 }
 
 // giveUp leaves a host out from now on.

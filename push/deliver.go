@@ -196,6 +196,7 @@ func (p *pusher) follow(ctx context.Context, g *group) (done bool, err error) {
 	p.sending = time.Since(p.sentSince)
 	if err != nil {
 		p.note(g) // who ends a push wants to know what held it up
+		p.sending = max(0, p.heardLast(g).Sub(p.sentSince))
 		return false, err
 	}
 	switch {
@@ -210,6 +211,16 @@ func (p *pusher) follow(ctx context.Context, g *group) (done bool, err error) {
 		p.demote(watch.slow, watch.why)
 	}
 	return false, context.Cause(ctx)
+}
+
+// heardLast is when a member told last how far it is: what has come since then nobody knows.
+func (p *pusher) heardLast(g *group) (last time.Time) {
+	for _, h := range g.hosts {
+		if n := p.board.of(h); n.heard.After(last) {
+			last = n.heard
+		}
+	}
+	return last
 }
 
 func (p *pusher) allComplete(g *group) bool {
@@ -230,7 +241,7 @@ func (p *pusher) have(ctx context.Context, all []*host) (have map[*host]schedule
 	for _, h := range live {
 		sets[h] = new(schedule.Set)
 	}
-	p.giveUpThose(ctx, live, each(ctx, live, p.Fan, func(ctx context.Context, h *host) error { return p.haveOf(ctx, h, sets[h]) }))
+	p.atEach(ctx, live, p.Fan, func(ctx context.Context, h *host) error { return p.haveOf(ctx, h, sets[h]) })
 	if ctx.Err() != nil {
 		return nil, 0, context.Cause(ctx)
 	}

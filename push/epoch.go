@@ -299,12 +299,11 @@ func (p *pusher) end(ctx context.Context, g *group) {
 	var working sync.WaitGroup
 	working.Go(func() { own = p.member.End(ctx) })
 	live := alive(g.hosts)
-	errs := each(ctx, live, len(live), func(ctx context.Context, h *host) error {
+	p.atEach(ctx, live, len(live), func(ctx context.Context, h *host) error {
 		_, err := call[control.End, control.Empty](ctx, p.node, h, endPatience, control.MethodEnd, control.End{ID: p.id, Epoch: g.epoch})
 		return err
 	})
 	working.Wait()
-	p.giveUpThose(ctx, live, errs)
 	if own != nil {
 		p.Log.Warn("this end of a group did not end well", "epoch", g.epoch, "error", own)
 	}

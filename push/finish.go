@@ -26,7 +26,7 @@ func (p *pusher) finish(ctx context.Context, all []*host, phase string) error {
 		return err
 	}
 	p.phase(phase)
-	p.giveUpThose(ctx, all, each(ctx, all, len(all), func(ctx context.Context, h *host) error { return p.finishAt(ctx, h, closing) }))
+	p.atEach(ctx, all, len(all), func(ctx context.Context, h *host) error { return p.finishAt(ctx, h, closing) })
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

@@ -49,7 +49,7 @@ func (p *pusher) open(ctx context.Context, verify bool) error {
 		return err
 	}
 	all := alive(p.hosts)
-	p.giveUpThose(ctx, all, each(ctx, all, p.Fan, func(ctx context.Context, h *host) error { return p.openAt(ctx, h, request) }))
+	p.atEach(ctx, all, p.Fan, func(ctx context.Context, h *host) error { return p.openAt(ctx, h, request) })
 	return p.anybody(ctx)
 }
 

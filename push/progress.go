@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"runtime"
 	"slices"
 	"strconv"
 	"time"
@@ -192,7 +193,7 @@ func (c *clock) delivered(g *Progress, views []view) {
 	if g.Rate = median(rates); g.Rate > 0 {
 		g.Remaining = timeFor(most, g.Rate)
 		if link := c.linkRate(views); link > 0 {
-			g.Efficiency = min(1, g.Rate/link)
+			g.Efficiency = min(1, g.Rate/min(link, c.shareOf(link, len(rates))))
 		}
 	}
 	g.Slowest = c.slowest(views)
@@ -210,6 +211,14 @@ func (c *clock) linkRate(views []view) float64 {
 		}
 	}
 	return hops.fastest()
+}
+
+// shareOf is what of the rate of a block to one each of some hosts can have: where all are on this machine they share its processors.
+func (c *clock) shareOf(rate float64, hosts int) float64 {
+	if !c.p.sharesProcessors() {
+		return rate
+	}
+	return rate * float64(runtime.NumCPU()) / float64(hosts)
 }
 
 // rateOf is how fast a host receives: what it has got lately counts as much as what was before.

@@ -162,6 +162,8 @@ func (p *pusher) prepare(ctx context.Context) error {
 		err := p.scan(both)
 		if err != nil {
 			stop(err)
+		} else {
+			p.phase("connect") // some hosts may take longer to answer
 		}
 		scanned <- err
 	})

@@ -14,6 +14,9 @@ import (
 // tooLate is the reason of those who say nothing at all.
 const tooLate = "it does not answer in time"
 
+// lateName is the reason of those who could not even be asked.
+const lateName = "its name could not be looked up in time"
+
 // reasonOf is why a host could not be reached, without what differs from host to host, such as its address: hosts with the same reason are
 // told together.
 func reasonOf(err error) string {

@@ -54,3 +54,28 @@ func TestReasonsHaveNoAddresses(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// Who has not answered in time may have a name that nobody knows, or that nobody could look up.
+func TestNamesThatAreLate(t *testing.T) {
+	late := fmt.Errorf("hello: %w", errors.Join(ripc.ErrUnreachable, context.DeadlineExceeded))
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	for _, c := range []struct {
+		err, found error
+		want       string
+	}{
+		{late, nil, "it does not answer in time"},
+		{late, &net.DNSError{Err: "no such host", IsNotFound: true}, "its name is not known"},
+		{late, &net.DNSError{Err: "i/o timeout", IsTimeout: true}, lateName},
+		{errors.Join(ripc.ErrUnreachable, refused), &net.DNSError{IsNotFound: true}, "connection refused: no agent listens there"},
+	} {
+		err := orItsName(t.Context(), "node1:7470", c.err, func(_ context.Context, name string) ([]string, error) {
+			if name != "node1" {
+				t.Errorf("%q is looked up", name)
+			}
+			return nil, c.found
+		})
+		if got := troubleOf(err); got.Class != control.Unreachable || got.Text != c.want {
+			t.Errorf("%v, %v: %+v, want %q", c.err, c.found, got, c.want)
+		}
+	}
+}

@@ -75,7 +75,7 @@ func (p *pusher) reportRates(r *Report) {
 	}
 	blocks := int((moved + uint64(p.content.Block) - 1) / uint64(p.content.Block))
 	r.Bound = bound(len(p.hosts)+1, blocks, p.content.Wire(), p.linkRate())
-	if p.links.local && r.Bound > 0 {
+	if p.sharesProcessors() && r.Bound > 0 {
 		r.Bound = max(r.Bound, p.sharedBound(p.linkRate()*float64(runtime.NumCPU())))
 	}
 	if r.Bound > 0 {
@@ -83,6 +83,9 @@ func (p *pusher) reportRates(r *Report) {
 	}
 	r.Bottleneck = p.bottleneck(r)
 }
+
+// sharesProcessors reports whether processors decide how fast it is. Under a limit nobody knows what they can do.
+func (p *pusher) sharesProcessors() bool { return p.links.local && p.Rate == 0 }
 
 // sharedBound is how long everything takes that hosts have received, where the same processors bring it to all of them, and no link.
 func (p *pusher) sharedBound(rate float64) time.Duration {

@@ -2,6 +2,7 @@ package push
 
 import (
 	"context"
+	"math"
 	"runtime"
 	"testing"
 	"time"
@@ -35,11 +36,15 @@ func TestBoundOfOneMachine(t *testing.T) {
 		p.hosts = append(p.hosts, h)
 		p.board.notes[h] = &note{status: control.Status{Received: 1e9}}
 	}
-	for local, want := range map[bool]time.Duration{false: time.Second, true: 100 * time.Second} {
-		p.links.local = local
+	for _, c := range []struct {
+		local bool
+		limit uint64
+		want  time.Duration
+	}{{false, 0, time.Second}, {true, 0, 100 * time.Second}, {true, 1e9, time.Second}} {
+		p.links.local, p.Rate = c.local, c.limit
 		r := &Report{}
-		if p.reportRates(r); r.Bound.Round(time.Second) != want {
-			t.Errorf("local: %v; at best %v, want %v", local, r.Bound, want)
+		if p.reportRates(r); r.Bound.Round(time.Second) != c.want {
+			t.Errorf("%+v: at best %v", c, r.Bound)
 		}
 	}
 }
@@ -52,9 +57,11 @@ func TestFastestIsNoBurst(t *testing.T) {
 		want float64
 	}{
 		{traffic{}, 0}, {traffic{{"a", "b"}: sample{2e6, time.Millisecond}}, 0}, {traffic{{"a", "b"}: burst}, 50e6},
-		{traffic{{"a", "b"}: burst, {"a", "c"}: burst, {"b", "c"}: usual, {"c", "b"}: usual, {"c", "a"}: slow}, 6e6},
+		{traffic{{"a", "b"}: burst, {"a", "c"}: burst, {"b", "c"}: usual, {"c", "b"}: usual, {"b", "a"}: usual, {"c", "a"}: slow}, 6e6},
+		{traffic{{"a", "b"}: usual, {"a", "c"}: {12e6, 100 * time.Second}}, 6e6},
+		{traffic{{"a", "b"}: usual, {"a", "c"}: {1 << 63, math.MaxInt64}, {"b", "c"}: {1 << 63, math.MaxInt64}}, 1e9},
 	} {
-		if rate := c.all.fastest(); rate != c.want {
+		if rate := c.all.fastest(); math.Round(rate) != c.want {
 			t.Errorf("of %v the fastest is %v, should be %v", c.all, rate, c.want)
 		}
 	}

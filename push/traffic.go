@@ -65,21 +65,21 @@ func (t traffic) reports() (all []HopReport) {
 	return all
 }
 
-// fastest is the rate of the fastest hops: during a tenth of the time on the wire it was not slower. What is sent in a moment says little, as buffers on
-// the way take it.
+// fastest is the rate of the fastest hops: a tenth of all bytes went at it, or faster. The few that a hop has sent in a moment say little, as buffers on
+// the way take them.
 func (t traffic) fastest() float64 {
 	var all []sample
-	var wire time.Duration
+	var bytes float64 // what agents say of them adds up to anything
 	for _, s := range t {
 		if s.rate() > 0 {
 			all = append(all, s)
-			wire += s.wire
+			bytes += float64(s.bytes)
 		}
 	}
 	slices.SortFunc(all, func(a, b sample) int { return cmp.Compare(b.rate(), a.rate()) })
-	left := wire / 10
+	left := bytes / 10
 	for _, s := range all {
-		if left -= s.wire; left <= 0 {
+		if left -= float64(s.bytes); left <= 0 {
 			return s.rate()
 		}
 	}
