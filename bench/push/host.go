@@ -15,6 +15,7 @@ const (
 	relayBound = 2
 	crowdSize  = 64
 	quickCrowd = 16
+	fewPairs   = 2 // of what is printed only
 	crowdBytes = 16 << 20
 	crowdBound = 2
 )
@@ -53,7 +54,7 @@ func (b *bench) relayRows(rate, name string, bound float64, options []string) (r
 		size = 4 * quickBytes
 	}
 	if rate != network.Unlimited {
-		size, pairs = size/4, min(pairs, fewRounds)
+		size, pairs = size/4, min(pairs, fewPairs)
 	}
 	least, keeping := &entry{Contestant: delivery.Relay(false)}, &entry{Contestant: delivery.Relay(true)}
 	plain := pushEntry(delivery.Push{Name: "weft push --plain", Options: append([]string{"--plain"}, options...)})

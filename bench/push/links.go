@@ -19,7 +19,6 @@ const (
 	fileBytes    = 1 << 30
 	quickBytes   = 64 << 20
 	probeBytes   = 32 << 20
-	fewRounds    = 2 // of those whose ratio is beyond doubt, or printed only
 	killed       = 3 // the host whose agent is
 	slow         = 4 // the host whose link is
 	busiest      = 0.4
@@ -103,7 +102,6 @@ func (b *bench) newLineup(f *delivery.Field, rate string) *lineup {
 		slow:      pushEntry(delivery.Push{Name: "weft push --plain, a slow link", Options: plain, Slow: slow, Enough: othersDone(f.Address(slow))}),
 		peers:     []*entry{b.best(f, f.CheckedUDPCastWays()), b.best(f, delivery.TorrentWays()), {Contestant: delivery.Rsync(), rounds: 1}},
 	}
-	l.encrypted.rounds = fewRounds
 	return l
 }
 
@@ -168,7 +166,7 @@ func (l *lineup) rows(where string, f *delivery.Field) (rows []contest.Result) {
 	rows = append(rows,
 		duel{what, memory, memoryBound, seconds, nil}.row(l.plain, l.memory),
 		duel{what + ": with start-up", memory, 0, whole, nil}.row(l.plain, l.memory),
-		duel{where + ", encrypted", memory, 0, seconds, nil}.row(l.encrypted, l.memory))
+		duel{where + ", encrypted", memory, memoryBound, seconds, nil}.row(l.encrypted, l.memory))
 	for _, p := range l.peers {
 		rows = append(rows, duel{what, p.Name, peerBound, seconds, nil}.row(l.plain, p),
 			duel{what + ": with start-up", p.Name, 0, whole, nil}.row(l.plain, p))
