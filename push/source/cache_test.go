@@ -140,9 +140,25 @@ func TestBlockOfTheLastPush(t *testing.T) {
 			t.Errorf("the last blocks were of %d, and not of %d", size, n)
 		}
 	}
+	strange(t, dir, block)
+	if n := c.Block(s); n != block {
+		t.Errorf("beside files that nobody has saved the last blocks were of %d", n)
+	}
 	must(t, rewrite(path, []byte("other")))
 	if n := c.Block(scan(t, path)); n != 0 {
 		t.Errorf("of another source it has blocks of %d", n)
+	}
+}
+
+// strange puts copies of a file of the cache, which are newer, beside it, under names that no such file has.
+func strange(t *testing.T, dir string, block int) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprint(dir, "/*-", block))
+	must(t, err)
+	data, err := os.ReadFile(files[0])
+	must(t, err)
+	for _, text := range []string{"100001", "+16384", "016384", "+32768", "032768", "9223372036854775807", "9223372036854775808", "0", "-16384", "", "16384 ", "32768-", "4096"} {
+		write(t, strings.TrimSuffix(files[0], fmt.Sprint(block))+text, data)
 	}
 }
 
