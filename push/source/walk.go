@@ -2,7 +2,9 @@ package source
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -136,6 +138,10 @@ func (w *walker) visitTop(directory int, name string) error {
 
 // add writes an entry of which the kind's own fields are set.
 func (w *walker) add(i *item, e *manifest.Entry) error {
+	if !isTime(i.stat.Mtim) {
+		year := time.Unix(i.stat.Mtim.Unix()).UTC().Year()
+		return &Error{Path: w.path(i.entry), Reason: ErrRefused, Detail: fmt.Sprintf("its time of modification is of the year %d, and not between 1677 and 2262: touch it", year)}
+	}
 	e.Path, e.Mode, e.UID, e.GID, e.ModTime = i.entry, i.stat.Mode&0o7777, i.stat.Uid, i.stat.Gid, i.stat.Mtim.Nano()
 	if err := w.out.Add(e); err != nil {
 		return &Error{Path: w.path(i.entry), Reason: ErrRefused, Cause: err}
@@ -155,6 +161,9 @@ func (w *walker) add(i *item, e *manifest.Entry) error {
 	w.youngest = max(w.youngest, change)
 	return w.seen.add(sight{uint32(w.at), i.stat.Dev, i.stat.Ino, change})
 }
+
+// isTime reports whether a manifest has room for a time: nanoseconds since 1970, in 64 bits.
+func isTime(t unix.Timespec) bool { return unix.NsecToTimespec(t.Nano()) == t }
 
 func (w *walker) report() {
 	if w.progress != nil {
