@@ -134,10 +134,29 @@ func (h *Hasher) Save(c *Cache) error {
 	if h.layout.Stream != manifest.ContentStream || h.table.count == 0 || h.wrong || !h.source.settled {
 		return nil
 	}
-	if err := c.save(h.key(), h.table); err != nil {
+	if err := c.save(h.key(), c.completed(h.key(), h.table)); err != nil {
 		return fmt.Errorf("save hashes in %s: %w", c.directory, err)
 	}
 	return nil
+}
+
+// completed is a table with the hashes that are there already of blocks which it lacks: with --checksum all is read anew, and that may be interrupted.
+// If any hash that is there is another one, none of them is kept.
+func (c *Cache) completed(k key, ours *table) *table {
+	blocks := len(ours.hashes)
+	if ours.count == blocks {
+		return ours
+	}
+	all, err := c.load(k, blocks)
+	if err != nil {
+		return ours
+	}
+	for block, hash := range ours.hashes {
+		if ours.known(block) && !all.learn(block, hash) {
+			return ours
+		}
+	}
+	return all
 }
 
 func (c *Cache) load(k key, blocks int) (*table, error) {

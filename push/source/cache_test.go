@@ -190,6 +190,44 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestInterruptedWhileAllIsReadAnew: as with --checksum. What was known before is not lost, unless it was wrong.
+func TestInterruptedWhileAllIsReadAnew(t *testing.T) {
+	path := t.TempDir() + "/f"
+	data := pattern(40 * block)
+	write(t, path, data)
+	s := settled(t, path)
+	for _, c := range []struct {
+		wrong int // block whose hash is not right in the cache
+		known int // blocks, after the interruption
+	}{{-1, 40}, {20, 16}, {35, 40}} { // of what nobody has read again nothing is known to be wrong
+		hashes, _ := cache(t)
+		before := hasher(s)
+		if c.wrong >= 0 {
+			source.Learn(before, c.wrong, manifest.Hash{7})
+		}
+		for b := range 40 {
+			if b != c.wrong {
+				source.Learn(before, b, manifest.HashOf(data[b*block:][:block]))
+			}
+		}
+		must(t, before.Save(hashes))
+		h := hasher(s)
+		_, err := h.Fill(1, memory(content(s), 1)) // blocks 16 to 31
+		must(t, err)
+		must(t, h.Save(hashes))
+		if _, known := h.Root(); known {
+			t.Error("who reads all anew has taken hashes from the cache")
+		}
+		after := hasher(s)
+		if n := after.Recall(hashes); n != c.known {
+			t.Errorf("with a wrong hash of block %d the cache knows %d blocks, not %d", c.wrong, n, c.known)
+		}
+		if hash, known := after.Hash(20); !known || hash != manifest.HashOf(data[20*block:][:block]) {
+			t.Errorf("what was read last is not what the cache has: %v", known)
+		}
+	}
+}
+
 // TestFreshIsNotCached: a file that was written a moment before the scan could be written to again at the same time, as its file
 // system counts.
 func TestFreshIsNotCached(t *testing.T) {
