@@ -107,12 +107,18 @@ func (t *task) choose() (tune.Choice, error) {
 	if best.Predicted == math.MaxInt64 {
 		return best, fmt.Errorf("algorithm %s cannot serve this group", t.algorithm)
 	}
-	if t.block == 0 && t.before >= t.leastBlock() && t.before <= 5*n.MaxBlock/2 { // the next power of two
+	if t.mayRepeat(n.MaxBlock) {
 		if c, ok := t.bestOf(g, n, []int{t.before}); ok && float64(c.Predicted) <= worthHashes*float64(best.Predicted) {
 			return c, nil
 		}
 	}
 	return best, nil
+}
+
+// mayRepeat reports whether the blocks of the earlier push are of a size that could be chosen, up to the next power of two. It was read from the name
+// of a file: agents refuse what is not a size of blocks.
+func (t *task) mayRepeat(mostBlock int) bool {
+	return t.block == 0 && t.before%control.BlockUnit == 0 && t.before >= t.leastBlock() && t.before <= min(5*mostBlock/2, control.MaxBlock)
 }
 
 // bestOf is the best choice with blocks of some sizes, if any fits.

@@ -72,7 +72,7 @@ func TestBlocksStayTheSame(t *testing.T) {
 
 // Blocks of an earlier push are not worth every price.
 func TestBlocksOfOtherLinks(t *testing.T) {
-	for _, before := range []int{1, control.MinBlock, 1 << 20, control.MaxBlock, control.MaxBlock * 2} {
+	for _, before := range []int{1, control.MinBlock, 100_001, 1 << 20, control.MaxBlock, control.MaxBlock * 2} {
 		x := task{members: 8, size: 1 << 30, way: wayTCP, links: links{rate: 1e9}, before: before, algorithm: Auto, memory: control.MemoryBudget}
 		c, err := x.choose()
 		if err != nil {

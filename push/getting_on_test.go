@@ -60,6 +60,7 @@ func TestLongWorkGetsOn(t *testing.T) {
 		"it looks at names":     func(tick int, s *control.Status) { s.Looked = uint64(tick) / 5 },
 		"it examines":           func(tick int, s *control.Status) { s.Examined = uint64(tick) << 13 },
 		"it copies":             func(tick int, s *control.Status) { s.Moved = uint64(tick) << 13 },
+		"it compares again":     func(tick int, s *control.Status) { s.Moved = uint64(tick) * 50_000 },
 		"it writes":             func(tick int, s *control.Status) { s.Have = tick / 8 },
 		"files get their names": func(tick int, s *control.Status) { s.Named = uint64(tick) },
 	} {

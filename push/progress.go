@@ -127,11 +127,11 @@ type bounds struct {
 }
 
 // newBounds are those of a push. A manifest may come several times; where it has holes, and other names of a file, what is there may be read; and what is
-// there may be copied twice, and compared.
+// there may be copied twice, and compared three times.
 func newBounds(s manifest.Summary, span uint64, list, content manifest.Layout) *bounds {
 	return &bounds{
 		blocks: content.Blocks(), block: content.Block, received: mostForms*list.WireSize() + content.WireSize(), looked: 2*s.Entries + (s.Disk+span)/control.BlockUnit,
-		examined: 2 * content.Size, moved: 3 * span, entries: s.Entries,
+		examined: 2 * content.Size, moved: 5 * span, entries: s.Entries,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -160,6 +161,28 @@ func TestTooManyStrangers(t *testing.T) {
 	c, err := l.Accept()
 	check(t, err)
 	check(t, c.Close())
+}
+
+// Strangers leave descriptors to those who are none.
+func TestStrangersLeaveDescriptors(t *testing.T) {
+	var usual syscall.Rlimit
+	check(t, syscall.Getrlimit(syscall.RLIMIT_NOFILE, &usual))
+	t.Cleanup(func() { check(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &usual)) })
+	for files, want := range map[uint64]int{1024: 256, 256: 64, 8192: maxStrangers, 3: 1} {
+		if files > usual.Max {
+			continue
+		}
+		check(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: files, Max: usual.Max}))
+		if got := strangersAllowed(); got != want {
+			t.Errorf("of %d descriptors strangers may have %d, not %d", files, got, want)
+		}
+	}
+	check(t, syscall.Setrlimit(syscall.RLIMIT_NOFILE, &syscall.Rlimit{Cur: min(256, usual.Max), Max: usual.Max}))
+	p, err := Listen("127.0.0.1:0")
+	check(t, err)
+	if check(t, p.Close()); p.limit != int(min(256, usual.Max)/4) {
+		t.Errorf("a port has room for %d strangers", p.limit)
+	}
 }
 
 func TestNames(t *testing.T) {

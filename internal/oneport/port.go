@@ -15,7 +15,7 @@ import (
 // What strangers may take: those who have not said whom they mean, or whom nobody has accepted yet. When there are too
 // many, the one that has been there longest goes: who means it speaks at once.
 const (
-	maxStrangers = 1024
+	maxStrangers = 1024             // and no more than a quarter of the descriptors that the process may have
 	patience     = 2 * time.Second  // for a preface
 	acceptWithin = 10 * time.Second // who was named should have accepted by then
 )
@@ -36,7 +36,16 @@ type Port struct {
 }
 
 // Listen opens a port: "host:port", as package net takes it.
-func Listen(address string) (*Port, error) { return open(address, maxStrangers, patience) }
+func Listen(address string) (*Port, error) { return open(address, strangersAllowed(), patience) }
+
+// strangersAllowed is how many there may be: what a process may have open is for more than those who say nothing.
+func strangersAllowed() int {
+	var files syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &files); err != nil {
+		return maxStrangers
+	}
+	return int(max(1, min(maxStrangers, files.Cur/4)))
+}
 
 func open(address string, limit int, patience time.Duration) (*Port, error) {
 	l, err := net.Listen("tcp", address)

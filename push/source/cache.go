@@ -1,11 +1,13 @@
 package source
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -77,17 +79,36 @@ func (c *Cache) Block(s *Source) int {
 	if err != nil {
 		return 0
 	}
-	k := s.cacheKey()
-	prefix := hex.EncodeToString(k[:]) + blockMark
+	source := s.cacheKey()
 	var last time.Time
 	size := 0
 	for _, f := range files {
-		text, ours := strings.CutPrefix(f.Name(), prefix)
-		if n, err := strconv.Atoi(text); ours && err == nil && n > 0 && f.ModTime().After(last) {
-			size, last = n, f.ModTime()
+		if k, ours := keyFor(source, f.Name()); ours && f.ModTime().After(last) && c.begins(k) {
+			size, last = k.block, f.ModTime()
 		}
 	}
 	return size
+}
+
+// keyFor is the key of which a file of a source has the name. Nobody but us should write to the directory, but there is no telling what lies there.
+func keyFor(source [32]byte, name string) (key, bool) {
+	_, text, _ := strings.Cut(name, blockMark)
+	block, err := strconv.Atoi(text)
+	k := key{source, block}
+	return k, err == nil && block > 0 && k.name() == name
+}
+
+// begins reports whether the file of a key begins as it should: what has only the name says nothing.
+func (c *Cache) begins(k key) bool {
+	file, err := os.Open(c.file(k))
+	if err != nil {
+		return false
+	}
+	defer file.Close() //nolint:errcheck // it was read only
+	want := k.start()
+	start := make([]byte, len(want))
+	_, err = io.ReadFull(file, start)
+	return err == nil && bytes.Equal(start, want)
 }
 
 // Recall takes the hashes that an earlier push has left in a cache, before anything is read. It returns for how many blocks.
@@ -113,10 +134,29 @@ func (h *Hasher) Save(c *Cache) error {
 	if h.layout.Stream != manifest.ContentStream || h.table.count == 0 || h.wrong || !h.source.settled {
 		return nil
 	}
-	if err := c.save(h.key(), h.table); err != nil {
+	if err := c.save(h.key(), c.completed(h.key(), h.table)); err != nil {
 		return fmt.Errorf("save hashes in %s: %w", c.directory, err)
 	}
 	return nil
+}
+
+// completed is a table with the hashes that are there already of blocks which it lacks: with --checksum all is read anew, and that may be interrupted.
+// If any hash that is there is another one, none of them is kept.
+func (c *Cache) completed(k key, ours *table) *table {
+	blocks := len(ours.hashes)
+	if ours.count == blocks {
+		return ours
+	}
+	all, err := c.load(k, blocks)
+	if err != nil {
+		return ours
+	}
+	for block, hash := range ours.hashes {
+		if ours.known(block) && !all.learn(block, hash) {
+			return ours
+		}
+	}
+	return all
 }
 
 func (c *Cache) load(k key, blocks int) (*table, error) {

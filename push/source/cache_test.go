@@ -140,9 +140,25 @@ func TestBlockOfTheLastPush(t *testing.T) {
 			t.Errorf("the last blocks were of %d, and not of %d", size, n)
 		}
 	}
+	strange(t, dir, block)
+	if n := c.Block(s); n != block {
+		t.Errorf("beside files that nobody has saved the last blocks were of %d", n)
+	}
 	must(t, rewrite(path, []byte("other")))
 	if n := c.Block(scan(t, path)); n != 0 {
 		t.Errorf("of another source it has blocks of %d", n)
+	}
+}
+
+// strange puts copies of a file of the cache, which are newer, beside it, under names that no such file has.
+func strange(t *testing.T, dir string, block int) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprint(dir, "/*-", block))
+	must(t, err)
+	data, err := os.ReadFile(files[0])
+	must(t, err)
+	for _, text := range []string{"100001", "+16384", "016384", "+32768", "032768", "9223372036854775807", "9223372036854775808", "0", "-16384", "", "16384 ", "32768-", "4096"} {
+		write(t, strings.TrimSuffix(files[0], fmt.Sprint(block))+text, data)
 	}
 }
 
@@ -171,6 +187,44 @@ func TestInterrupted(t *testing.T) {
 	}
 	if root, known := again.Root(); !known || root != rootOf(s, data) {
 		t.Errorf("root %v, known %v", root, known)
+	}
+}
+
+// TestInterruptedWhileAllIsReadAnew: as with --checksum. What was known before is not lost, unless it was wrong.
+func TestInterruptedWhileAllIsReadAnew(t *testing.T) {
+	path := t.TempDir() + "/f"
+	data := pattern(40 * block)
+	write(t, path, data)
+	s := settled(t, path)
+	for _, c := range []struct {
+		wrong int // block whose hash is not right in the cache
+		known int // blocks, after the interruption
+	}{{-1, 40}, {20, 16}, {35, 40}} { // of what nobody has read again nothing is known to be wrong
+		hashes, _ := cache(t)
+		before := hasher(s)
+		if c.wrong >= 0 {
+			source.Learn(before, c.wrong, manifest.Hash{7})
+		}
+		for b := range 40 {
+			if b != c.wrong {
+				source.Learn(before, b, manifest.HashOf(data[b*block:][:block]))
+			}
+		}
+		must(t, before.Save(hashes))
+		h := hasher(s)
+		_, err := h.Fill(1, memory(content(s), 1)) // blocks 16 to 31
+		must(t, err)
+		must(t, h.Save(hashes))
+		if _, known := h.Root(); known {
+			t.Error("who reads all anew has taken hashes from the cache")
+		}
+		after := hasher(s)
+		if n := after.Recall(hashes); n != c.known {
+			t.Errorf("with a wrong hash of block %d the cache knows %d blocks, not %d", c.wrong, n, c.known)
+		}
+		if hash, known := after.Hash(20); !known || hash != manifest.HashOf(data[20*block:][:block]) {
+			t.Errorf("what was read last is not what the cache has: %v", known)
+		}
 	}
 }
 

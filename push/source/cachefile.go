@@ -36,9 +36,13 @@ func writeTable(w io.Writer, k key, t *table) error {
 
 // head is how the file of a source in so many blocks begins.
 func (k key) head(blocks int) []byte {
-	head := append([]byte(cacheMagic), k.source[:]...)
-	head = binary.LittleEndian.AppendUint64(head, uint64(k.block))
-	return binary.LittleEndian.AppendUint64(head, uint64(blocks))
+	return binary.LittleEndian.AppendUint64(k.start(), uint64(blocks))
+}
+
+// start is the part of it that says for what the file is.
+func (k key) start() []byte {
+	start := append([]byte(cacheMagic), k.source[:]...)
+	return binary.LittleEndian.AppendUint64(start, uint64(k.block))
 }
 
 // readTable reads what writeTable has written for the same key and number of blocks. Memory is taken for so many blocks, whatever

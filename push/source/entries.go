@@ -38,8 +38,8 @@ func (w *walker) addExtents(i *item, e *manifest.Entry) error {
 		return found(w.path(i.entry), err)
 	}
 	defer shut(fd)
-	if e.Extents, err = extentsOf(fd, e.Size); err != nil {
-		return found(w.path(i.entry), err)
+	if e.Extents, err = extentsOf(fd, e.Size, w.alive); err != nil {
+		return w.found(i.entry, err)
 	}
 	var now unix.Stat_t
 	if err := unix.Fstat(fd, &now); err != nil {

@@ -205,6 +205,50 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
+// TestKeyHasAllThatTells: each thing by which a change shows is in the key of the cache by itself. The times of change are set here: elsewhere whoever
+// changes one of the others changes that too.
+func TestKeyHasAllThatTells(t *testing.T) {
+	same := unix.Stat_t{Dev: 1, Ino: 2, Size: 5, Blocks: 1, Nlink: 1, Mtim: unix.NsecToTimespec(6), Ctim: unix.NsecToTimespec(3)}
+	was := keyOf(t, same)
+	if keyOf(t, same) != was {
+		t.Error("the same file has two keys")
+	}
+	for name, change := range map[string]func(*unix.Stat_t){
+		"device": func(s *unix.Stat_t) { s.Dev++ }, "inode": func(s *unix.Stat_t) { s.Ino++ }, "size": func(s *unix.Stat_t) { s.Size++ },
+		"mtime": func(s *unix.Stat_t) { s.Mtim.Sec++ }, "mtime, a little later": func(s *unix.Stat_t) { s.Mtim.Nsec++ },
+		"ctime": func(s *unix.Stat_t) { s.Ctim.Sec++ }, "ctime, a little later": func(s *unix.Stat_t) { s.Ctim.Nsec++ },
+	} {
+		other := same
+		if change(&other); keyOf(t, other) == was {
+			t.Errorf("another %s is not noticed", name)
+		}
+	}
+}
+
+// keyOf is the key of a source that is a file, of which this was seen.
+func keyOf(t *testing.T, seen unix.Stat_t) [32]byte {
+	t.Helper()
+	s := new(Source)
+	defer s.Close()
+	var err error
+	for _, file := range []**os.File{&s.spool, &s.seen} {
+		if *file, err = openSpool(t.TempDir()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w := &walker{ctx: t.Context(), source: s, out: manifest.NewWriter(s.spool), seen: newSightings(s.seen), links: newLinks(0)}
+	if err := w.addFile(&item{directory: unix.AT_FDCWD, name: os.DevNull, entry: "file", stat: seen}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.open(w); err != nil {
+		t.Fatal(err)
+	}
+	return s.cacheKey()
+}
+
 // TestOpenedTwice: of two who open a file at the same time, one closes his descriptor again.
 func TestOpenedTwice(t *testing.T) {
 	before := descriptors(t)

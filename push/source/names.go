@@ -39,10 +39,13 @@ type lister interface {
 	Readdirnames(n int) ([]string, error)
 }
 
-// readNames reads a directory whose names may take so many bytes.
-func readNames(directory lister, room int) (*names, error) {
+// readNames reads a directory whose names may take so many bytes. It ends when alive fails.
+func readNames(directory lister, room int, alive func() error) (*names, error) {
 	n := new(names)
 	for {
+		if err := alive(); err != nil {
+			return nil, err
+		}
 		some, err := directory.Readdirnames(1024)
 		for _, name := range some {
 			n.add(name)

@@ -30,10 +30,12 @@ func (l *listed) Readdirnames(n int) (some []string, err error) {
 	return some, err
 }
 
+func goesOn() error { return nil }
+
 func TestNamesInPieces(t *testing.T) {
 	for _, l := range []listed{{0, 1}, {1, 1}, {9, 1}, {pieceSpans, 5}, {pieceSpans + 1, 8}, {3*pieceSpans + 7, 40}, {20_000, 255}} {
 		want := l
-		n, err := readNames(&l, maxNames)
+		n, err := readNames(&l, maxNames, goesOn)
 		if err != nil || n.Len() != want.left || n.bytes != want.left*(want.length+spanBytes) {
 			t.Fatalf("%+v: %v", want, err)
 		}
@@ -57,7 +59,7 @@ func TestNamesTakeTheirBytes(t *testing.T) {
 		}
 	})
 	all := allocated(func() {
-		if _, err := readNames(l, maxNames); err != nil {
+		if _, err := readNames(l, maxNames, goesOn); err != nil {
 			t.Error(err)
 		}
 	})

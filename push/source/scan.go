@@ -38,7 +38,7 @@ func (s *Source) scan(ctx context.Context, c Config) (err error) {
 	out := bufio.NewWriterSize(s.spool, 256<<10)
 	w := &walker{
 		ctx: ctx, source: s, progress: c.Progress, out: manifest.NewWriter(out), seen: newSightings(s.seen),
-		began: time.Now().UnixNano(), links: newLinks(maxLinkMemory), room: maxNames,
+		began: time.Now().UnixNano(), told: time.Now(), links: newLinks(maxLinkMemory), room: maxNames,
 	}
 	if err := w.walkAll(); err != nil {
 		return err

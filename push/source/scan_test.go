@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -212,6 +213,41 @@ func TestSkipped(t *testing.T) {
 	if name := skipped.Names[0]; !strings.Contains(name, `pipe\n0" is a named pipe`) {
 		t.Errorf("skipped is %s", name)
 	}
+}
+
+// TestTimes: a manifest has no room for times that lie centuries away, and they are not sent as other ones.
+func TestTimes(t *testing.T) {
+	dir := quick(t) // in memory all times can be had
+	write(t, dir+"/d/file", nil)
+	must(t, os.Mkdir(dir+"/d/directory", 0o755))
+	must(t, os.Symlink("file", dir+"/d/link"))
+	for _, name := range []string{"file", "directory", "link"} {
+		path := dir + "/d/" + name
+		for _, c := range []struct {
+			year int
+			good bool
+		}{{1600, false}, {1678, true}, {1969, true}, {2261, true}, {2263, false}, {2400, false}} {
+			if !date(t, path, c.year) {
+				continue
+			}
+			if !c.good {
+				refuse(t, source.ErrRefused, fmt.Sprintf("%s cannot be sent (its time of modification is of the year %d", path, c.year), dir+"/d/")
+			} else if got, _ := entries(t, scan(t, dir+"/d/")); time.Unix(0, got[name].ModTime).UTC().Year() != c.year {
+				t.Errorf("the time of %s in %d is sent as %v", name, c.year, time.Unix(0, got[name].ModTime))
+			}
+		}
+		date(t, path, 2000)
+	}
+}
+
+// date gives something a time in a year, and reports whether the filesystem has one.
+func date(t *testing.T, path string, year int) bool {
+	t.Helper()
+	when := unix.Timespec{Sec: time.Date(year, 6, 1, 0, 0, 0, 0, time.UTC).Unix(), Nsec: 5}
+	must(t, unix.UtimesNanoAt(unix.AT_FDCWD, path, []unix.Timespec{when, when}, unix.AT_SYMLINK_NOFOLLOW))
+	var stat unix.Stat_t
+	must(t, unix.Lstat(path, &stat))
+	return stat.Mtim == when
 }
 
 func TestHardLinks(t *testing.T) {

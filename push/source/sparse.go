@@ -13,10 +13,13 @@ import (
 // isSparse reports whether a file has fewer blocks than bytes.
 func isSparse(s *unix.Stat_t) bool { return s.Blocks*512 < s.Size }
 
-// extentsOf finds where the data of a file is; nil: everywhere. In a file of many holes the smallest are sent as zeros.
-func extentsOf(fd int, size uint64) ([]manifest.Extent, error) {
+// extentsOf finds where the data of a file is; nil: everywhere. In a file of many holes the smallest are sent as zeros. It ends when alive fails.
+func extentsOf(fd int, size uint64, alive func() error) ([]manifest.Extent, error) {
 	list := extents{list: []manifest.Extent{}, limit: manifest.MaxExtents}
 	for at := uint64(0); at < size; {
+		if err := alive(); err != nil {
+			return nil, err
+		}
 		start, err := unix.Seek(fd, int64(at), unix.SEEK_DATA)
 		if errors.Is(err, unix.ENXIO) { // only a hole is left
 			break

@@ -2,7 +2,9 @@ package source
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,9 +24,10 @@ type walker struct {
 	links    *links
 
 	entries, bytes  uint64
-	began, youngest int64 // when the scan began; the last change of a file
-	at              int   // root that is walked
-	room            int   // bytes that names may still take
+	began, youngest int64     // when the scan began; the last change of a file
+	told            time.Time // when progress was told last
+	at              int       // root that is walked
+	room            int       // bytes that names may still take
 }
 
 // item is something in a directory.
@@ -68,7 +71,7 @@ func (w *walker) walkRoot(r *root) error {
 
 // visit adds what has a name in a directory, and what is below that.
 func (w *walker) visit(directory int, name, entry string) error {
-	if err := w.ctx.Err(); err != nil {
+	if err := w.alive(); err != nil {
 		return err
 	}
 	i := &item{directory: directory, name: name, entry: entry}
@@ -104,9 +107,9 @@ func (w *walker) walkDirectory(parent int, name, entry string) error {
 	}
 	directory := os.NewFile(uintptr(fd), name)
 	defer directory.Close() //nolint:errcheck // it was read only
-	list, err := readNames(directory, w.room)
+	list, err := readNames(directory, w.room, w.alive)
 	if err != nil {
-		return found(w.path(entry), err)
+		return w.found(entry, err)
 	}
 	w.room -= list.bytes
 	defer func() { w.room += list.bytes }()
@@ -136,6 +139,10 @@ func (w *walker) visitTop(directory int, name string) error {
 
 // add writes an entry of which the kind's own fields are set.
 func (w *walker) add(i *item, e *manifest.Entry) error {
+	if !isTime(i.stat.Mtim) {
+		year := time.Unix(i.stat.Mtim.Unix()).UTC().Year()
+		return &Error{Path: w.path(i.entry), Reason: ErrRefused, Detail: fmt.Sprintf("its time of modification is of the year %d, and not between 1677 and 2262: touch it", year)}
+	}
 	e.Path, e.Mode, e.UID, e.GID, e.ModTime = i.entry, i.stat.Mode&0o7777, i.stat.Uid, i.stat.Gid, i.stat.Mtim.Nano()
 	if err := w.out.Add(e); err != nil {
 		return &Error{Path: w.path(i.entry), Reason: ErrRefused, Cause: err}
@@ -156,7 +163,30 @@ func (w *walker) add(i *item, e *manifest.Entry) error {
 	return w.seen.add(sight{uint32(w.at), i.stat.Dev, i.stat.Ino, change})
 }
 
+// isTime reports whether a manifest has room for a time: nanoseconds since 1970, in 64 bits.
+func isTime(t unix.Timespec) bool { return unix.NsecToTimespec(t.Nano()) == t }
+
+// tellEvery is how often progress is told at least, while there is any.
+const tellEvery = 100 * time.Millisecond
+
+// alive is called with each step: a large directory, or the holes of a large file, take long, and add no entry. It fails when the scan is to end.
+func (w *walker) alive() error {
+	if time.Since(w.told) >= tellEvery {
+		w.report()
+	}
+	return w.ctx.Err()
+}
+
+// found is an error about an entry that was seen a moment ago, unless it is that the scan is to end.
+func (w *walker) found(entry string, cause error) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	return found(w.path(entry), cause)
+}
+
 func (w *walker) report() {
+	w.told = time.Now()
 	if w.progress != nil {
 		w.progress(w.entries, w.bytes)
 	}

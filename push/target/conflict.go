@@ -41,8 +41,9 @@ func (c *conflicts) entry(number, _ uint64, e *manifest.Entry) error {
 	if err := c.ctx.Err(); err != nil {
 		return err
 	}
-	if _, same := c.sameContent(&placing{e, number, dataName(number), dir, name}); !same {
+	_, same, stopped := c.sameContent(&placing{e, number, dataName(number), dir, name})
+	if !same {
 		c.different.add(c.place.shown(e.Path))
 	}
-	return nil
+	return stopped
 }

@@ -2,6 +2,7 @@ package target
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -269,13 +270,13 @@ func (d *Delivery) diverge(number uint64, e *manifest.Entry) error {
 	if !d.order.Force {
 		return ErrExists
 	}
-	return d.copyOut(number, e)
+	return d.copyOut(context.Background(), number, e) // Write has no end but its own
 }
 
 // copyOut makes the copy.
-func (d *Delivery) copyOut(number uint64, e *manifest.Entry) error {
+func (d *Delivery) copyOut(ctx context.Context, number uint64, e *manifest.Entry) error {
 	name := dataName(number)
-	if err := d.copyPlaced(number, e, name+copySuffix); err != nil {
+	if err := d.copyPlaced(ctx, number, e, name+copySuffix); err != nil {
 		return err
 	}
 	// Under its name only when it is whole: what is there under a name counts when a push is resumed.
@@ -291,13 +292,13 @@ const copySuffix = ".copy"
 
 // copyPlaced copies the file in place of an entry. Nobody may have written to it since it was looked at: the blocks that are held are now
 // those of the copy, and are not hashed again.
-func (d *Delivery) copyPlaced(number uint64, e *manifest.Entry, name string) error {
+func (d *Delivery) copyPlaced(ctx context.Context, number uint64, e *manifest.Entry, name string) error {
 	from, err := d.openPlaced(number, e)
 	if err != nil {
 		return err
 	}
 	defer drop(from)
-	to, err := d.copyData(from, e, name)
+	to, err := d.copyData(ctx, from, e, name)
 	if err != nil {
 		return err
 	}
@@ -305,19 +306,19 @@ func (d *Delivery) copyPlaced(number uint64, e *manifest.Entry, name string) err
 }
 
 // copyData makes a copy in the partial.
-func (d *Delivery) copyData(from *os.File, e *manifest.Entry, name string) (*os.File, error) {
+func (d *Delivery) copyData(ctx context.Context, from *os.File, e *manifest.Entry, name string) (*os.File, error) {
 	to, err := d.partial.openData(name, unix.O_RDWR|unix.O_CREAT|unix.O_TRUNC)
 	if err != nil {
 		return nil, err
 	}
-	if err := d.copyContent(to, from, e); err != nil {
+	if err := d.copyContent(ctx, to, from, e); err != nil {
 		return nil, errors.Join(err, to.Close(), d.partial.discard(name))
 	}
 	return to, nil
 }
 
 // copyContent copies a file's data; the kernel does it, and shares it where it can.
-func (d *Delivery) copyContent(to, from *os.File, e *manifest.Entry) error {
+func (d *Delivery) copyContent(ctx context.Context, to, from *os.File, e *manifest.Entry) error {
 	if err := to.Truncate(int64(e.Size)); err != nil {
 		return err
 	}
@@ -327,18 +328,21 @@ func (d *Delivery) copyContent(to, from *os.File, e *manifest.Entry) error {
 				return err
 			}
 		}
-		if err := d.copyBytes(to, from, part.Length); err != nil {
+		if err := d.copyBytes(ctx, to, from, part.Length); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// copiedAtOnce is how much is copied before it counts.
+// copiedAtOnce is how much is copied before it counts, and before anybody looks whether to go on.
 const copiedAtOnce = 64 << 20
 
-func (d *Delivery) copyBytes(to, from *os.File, left uint64) error {
+func (d *Delivery) copyBytes(ctx context.Context, to, from *os.File, left uint64) error {
 	for left > 0 {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		n, err := io.CopyN(to, from, int64(min(left, copiedAtOnce)))
 		if errors.Is(err, io.EOF) {
 			return fmt.Errorf("%w (it is shorter)", ErrChanged)

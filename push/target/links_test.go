@@ -248,7 +248,7 @@ func TestNameIsAnotherFileMeanwhile(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Keep()
-	left := 2
+	left := 3 // the first name, its copy, and the second one
 	_, err = d.Commit(meanwhile{context.Background(), &left, func() {
 		os.Remove(dir + "/b")
 		write(t, dir+"/b", other)

@@ -11,6 +11,7 @@ import (
 // metadata is what an entry has beside its content.
 type metadata struct {
 	mode     uint32
+	keeps    uint32 // bits of the mode that stay as they are
 	uid, gid uint32
 	time     int64 // nanoseconds
 	owner    bool  // uid and gid count
@@ -18,15 +19,26 @@ type metadata struct {
 
 // metadataOf is what is to be set: nothing that gives rights to others unless it is asked for.
 func (d *Delivery) metadataOf(e *manifest.Entry) metadata {
-	m := metadata{e.Mode & 0o777, e.UID, e.GID, e.ModTime, d.givesOwners()}
-	switch {
-	case m.owner:
-		m.mode = e.Mode & 0o7777
-	case d.order.Preserve: // who runs a file would else get the rights of this process's user, who is not the one that was meant
-		m.mode = e.Mode & 0o1777
+	m := metadata{mode: e.Mode & d.given(), uid: e.UID, gid: e.GID, time: e.ModTime, owner: d.givesOwners()}
+	if e.Kind == manifest.Directory { // to whom it gives rights is a matter of the host, as long as the push does not say it
+		m.keeps = 0o7777 &^ d.given()
 	}
 	return m
 }
+
+// given are the bits of modes that a push gives.
+func (d *Delivery) given() uint32 {
+	switch {
+	case d.givesOwners():
+		return 0o7777
+	case d.order.Preserve: // who runs a file would else get the rights of this process's user, who is not the one that was meant
+		return 0o1777
+	}
+	return 0o777
+}
+
+// modeFor is the mode that what is there is to have.
+func (m *metadata) modeFor(there *unix.Stat_t) uint32 { return m.mode | there.Mode&m.keeps }
 
 // apply sets what is not so already. It is told what is there.
 func (m *metadata) apply(f *os.File, there *unix.Stat_t) error {
@@ -38,8 +50,8 @@ func (m *metadata) apply(f *os.File, there *unix.Stat_t) error {
 		}
 		mode = ^uint32(0) // a new owner takes setuid away
 	}
-	if mode != m.mode {
-		if err := unix.Fchmod(fd, m.mode); err != nil {
+	if want := m.modeFor(there); mode != want {
+		if err := unix.Fchmod(fd, want); err != nil {
 			return err
 		}
 	}
@@ -55,7 +67,7 @@ func (m *metadata) applyTime(fd int) error {
 
 // isSo reports whether nothing has to be set.
 func (m *metadata) isSo(there *unix.Stat_t) bool {
-	return there.Mode&0o7777 == m.mode && there.Mtim.Nano() == m.time && (!m.owner || there.Uid == m.uid && there.Gid == m.gid)
+	return there.Mode&0o7777 == m.modeFor(there) && there.Mtim.Nano() == m.time && (!m.owner || there.Uid == m.uid && there.Gid == m.gid)
 }
 
 // whileWritten is the mode with which a file may be made before it is placed: its own, if the agent can still read and write it, and it gives

@@ -110,7 +110,7 @@ func (c *commit) takeOne(there *folders, number uint64, e *manifest.Entry) error
 		return err
 	}
 	c.taken.add(number)
-	return c.copyOut(number, e)
+	return c.copyOut(c.ctx, number, e)
 }
 
 // compareAgain compares blocks with what was verified of them.

@@ -71,7 +71,11 @@ func (c *commit) openWhole(p *placing) (*os.File, error) {
 func (c *commit) name(p *placing) error {
 	err := c.rename(p)
 	if errors.Is(err, unix.EEXIST) && p.Kind != manifest.Symlink {
-		if there, same := c.sameContent(p); same {
+		there, same, stopped := c.sameContent(p)
+		if stopped != nil {
+			return stopped
+		}
+		if same {
 			return c.found(p, &there)
 		}
 	}
@@ -158,20 +162,37 @@ func (c *commit) remember(dir *os.File, name string, change func() error) error 
 	return c.links.note(&before, &after)
 }
 
-// sameContent reports whether the file in place is identical to what the partial has, and what it was before it was read.
-func (c *commit) sameContent(p *placing) (was unix.Stat_t, same bool) {
+// sameContent reports whether the file in place is identical to what the partial has, and what it was before it was read. It fails only when
+// the commit is to stop: what cannot be read is not the same.
+func (c *commit) sameContent(p *placing) (was unix.Stat_t, same bool, stopped error) {
 	ours, err := c.openOurs(p)
 	if err != nil {
-		return was, false
+		return was, false, nil //nolint:nilerr // then it is not the same
 	}
 	defer drop(ours)
 	there, err := c.openThere(p.dir, p.name)
 	if err != nil {
-		return was, false
+		return was, false, nil //nolint:nilerr // as above
 	}
 	defer drop(there)
 	was, err = statFile(there)
-	return was, err == nil && sameSize(there, ours) && sameBytes(there, ours)
+	same = err == nil && sameSize(there, ours) && sameBytes(there, counting{ours, c})
+	return was, same, c.ctx.Err()
+}
+
+// counting is a file that is compared as a whole: it takes long if it is large, and each piece of it counts.
+type counting struct {
+	io.Reader
+	*commit
+}
+
+func (r counting) Read(into []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := r.Reader.Read(into)
+	r.moved.Add(uint64(n))
+	return n, err
 }
 
 // openOurs opens what the partial has, to read. A hard link is in place already, under its first name, and keeps the mode that it has.

@@ -53,7 +53,7 @@ func (d *Delivery) unchanged(was, is stamp) error {
 // links of this one come later, and are linked anew.
 func (c *commit) separate(p *placing, from *os.File, there *unix.Stat_t) error {
 	name := p.data + copySuffix
-	to, err := c.copyData(from, p.Entry, name)
+	to, err := c.copyData(c.ctx, from, p.Entry, name)
 	if err != nil {
 		return err
 	}
