@@ -8,6 +8,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
+	"reflect"
 	"time"
 
 	"github.com/weft-fabric/weft/internal/printable"
@@ -46,9 +47,13 @@ func (a *agent) open(ctx context.Context, caller keys.Identity, q *control.Open)
 }
 
 // beginAnew begins a push, in place of one of the same number: even of one whose opening is under way, when the connection broke and the
-// pusher asks again.
+// pusher asks again. But the very request may come twice, and the first one be answered last: then there is nothing to be begun anew, and what has
+// begun meanwhile goes on.
 func (a *agent) beginAnew(ctx context.Context, caller keys.Identity, order target.Order, key ed25519.PublicKey) (s *session, err error) {
 	for {
+		if s := a.begun(caller, order, key); s != nil {
+			return s, nil
+		}
 		if err := a.closeFormer(ctx, caller, order.ID); err != nil {
 			return nil, err
 		}
@@ -56,6 +61,15 @@ func (a *agent) beginAnew(ctx context.Context, caller keys.Identity, order targe
 			return s, err
 		}
 	}
+}
+
+// begun is the session that a request has begun already; nil: there is none, or it has ended.
+func (a *agent) begun(caller keys.Identity, order target.Order, key ed25519.PublicKey) *session {
+	s, err := a.find(caller, order.ID)
+	if err != nil || s.hasEnded() || !s.key.Equal(key) || !reflect.DeepEqual(s.order, order) {
+		return nil
+	}
+	return s
 }
 
 // checkCertified has the very member that calls stand for the key of the push.
@@ -155,7 +169,7 @@ func (a *agent) begin(caller keys.Identity, order target.Order, key ed25519.Publ
 		a.giveBack(order.ID)
 		return nil, a.orSilent(err)
 	}
-	s := a.newSession(caller, order, d, manifest.NewVerifier(order.ID, key))
+	s := a.newSession(caller, order, key, d)
 	if err := a.add(s); err != nil {
 		a.giveBack(order.ID)
 		return nil, errors.Join(err, d.Keep())
@@ -181,8 +195,9 @@ func (a *agent) orSilent(err error) error {
 	return err
 }
 
-func (a *agent) newSession(caller keys.Identity, order target.Order, d delivery, v *manifest.Verifier) *session {
-	s := &session{agent: a, owner: caller, order: order, verifier: v, lease: newLease(a.config.Lease), board: newBoard(d.Content().Blocks()),
+func (a *agent) newSession(caller keys.Identity, order target.Order, key ed25519.PublicKey, d delivery) *session {
+	v := manifest.NewVerifier(order.ID, key)
+	s := &session{agent: a, owner: caller, order: order, key: key, verifier: v, lease: newLease(a.config.Lease), board: newBoard(d.Content().Blocks()),
 		last: -1, torn: make(chan struct{}), work: make(chan struct{}, 1), log: a.log.With("push", order.ID.String(), "owner", order.Owner)}
 	s.ctx, s.over = context.WithCancelCause(context.Background())
 	s.gone, s.quit = context.WithCancel(context.Background())

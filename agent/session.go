@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"crypto/ed25519"
 	"errors"
 	"log/slog"
 	"sync"
@@ -25,6 +26,7 @@ type session struct {
 	agent    *agent
 	owner    keys.Identity
 	order    target.Order
+	key      ed25519.PublicKey // the push's own
 	verifier *manifest.Verifier
 	log      *slog.Logger
 	lease    *lease

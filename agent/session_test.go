@@ -201,7 +201,7 @@ func TestTwoPushesToOnePath(t *testing.T) {
 	must[control.Opened](r, control.MethodOpen, second.order)
 }
 
-// Who opens a push again begins it anew, and who only checks leaves nothing.
+// Who opens a push again and wants it otherwise begins it anew, the same request that comes twice changes nothing, and who only checks leaves nothing.
 func TestOpenAgain(t *testing.T) {
 	r := newRig(t, Config{})
 	p := newPlay(r, testBlock)
@@ -213,6 +213,11 @@ func TestOpenAgain(t *testing.T) {
 	p.order.Check = false
 	p.begin(r)
 	former := r.disk.of(p.id)
+	must[control.Opened](r, control.MethodOpen, p.order)
+	if former.isKept() || r.agent.openPushes() != 1 {
+		t.Error("a request that came twice has begun it anew")
+	}
+	p.order.Force = !p.order.Force
 	must[control.Opened](r, control.MethodOpen, p.order)
 	if !former.isKept() || r.agent.openPushes() != 1 || r.disk.of(p.id).isKept() {
 		t.Error("it was not opened anew")
