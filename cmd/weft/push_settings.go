@@ -148,7 +148,11 @@ func (o *pushOptions) fillRacks(s *pushSettings, read hosts.ReadFunc) error {
 	if o.racks == "" {
 		return nil
 	}
-	numbers, names, err := hosts.Racks(s.config.Hosts, o.racks, read)
+	racking, err := hosts.ReadRacks(o.racks, read)
+	if err != nil {
+		return fmt.Errorf("--racks: %w", err)
+	}
+	numbers, names, err := racking.Of(s.config.Hosts)
 	if err != nil {
 		return fmt.Errorf("--racks: %w", err)
 	}
@@ -156,7 +160,7 @@ func (o *pushOptions) fillRacks(s *pushSettings, read hosts.ReadFunc) error {
 		s.config.Racks = append(s.config.Racks, names[number])
 	}
 	own, _ := os.Hostname() // without a name it is in no rack that is known
-	s.config.OwnRack = hosts.RackOf(own, o.racks, read)
+	s.config.OwnRack = racking.OfName(own)
 	return nil
 }
 
