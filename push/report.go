@@ -51,7 +51,7 @@ func (p *pusher) hostReport(h *host, whole error) HostReport {
 	case h.finished != nil:
 		r.Outcome, r.Written, r.Skipped = OutcomeVerified, h.finished.Written, h.finished.Skipped
 	case p.DryRun && whole == nil && h.trouble == nil:
-		r.Outcome = OutcomeVerified
+		r.Outcome = OutcomeReady
 	case h.trouble != nil:
 		r.Class, r.Cause, r.Text = h.trouble.Class, h.trouble.Cause, h.trouble.Text
 	case whole != nil:

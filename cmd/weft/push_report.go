@@ -238,7 +238,7 @@ func (s *pushSettings) dryLines(r *push.Report) []string {
 	if failed := failures(r); len(failed) > 0 {
 		lines = append(failed, "")
 	}
-	ready := verified(r)
+	ready := len(withOutcome(r, push.OutcomeReady))
 	lines = append(lines, fmt.Sprintf("%d of %s could take it; nothing was changed", ready, counted(len(r.Hosts), "host")))
 	if ready > 0 && !s.config.Force {
 		lines = append(lines, "files that are there already were not compared: those that are different need -f")

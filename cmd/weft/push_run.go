@@ -126,7 +126,7 @@ func (s *pushSettings) failure(ctx context.Context, r *push.Report) error {
 		return stoppedError{s.soFar(r)}
 	}
 	text := r.Error
-	if failed := len(r.Hosts) - verified(r); text == "" {
+	if failed := len(withOutcome(r, push.OutcomeFailed)); text == "" {
 		text = fmt.Sprintf("%d of %s %s", failed, counted(len(r.Hosts), "host"), cmp.Or(s.failing, "failed"))
 		if s.mute || s.asJSON {
 			text += ": " + strings.Join(failures(r), "; ")

@@ -264,6 +264,28 @@ func TestPushFailure(t *testing.T) {
 	}
 }
 
+// A dry run has pushed nothing, whoever could take it: its hosts are ready, and none of them has failed or has it.
+func TestPushDryReport(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "failed")
+	s := settingsOf(t, "tree /srv -w node[1-3] -n --failed-hosts "+file)
+	r := &push.Report{Exit: push.ExitPartial, Plan: &push.Plan{}, Hosts: []push.HostReport{{Host: "node1", Outcome: push.OutcomeReady},
+		{Host: "node2", Outcome: push.OutcomeReady}, {Host: "node3", Outcome: push.OutcomeFailed, Text: "no route to host"}}}
+	const want = `node3: no route to host
+
+2 of 3 hosts could take it; nothing was changed
+files that are there already were not compared: those that are different need -f`
+	if got := strings.Join(s.reportLines(r), "\n"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if err := s.failure(context.Background(), r); err == nil || err.Error() != "1 of 3 hosts failed" || verified(r) != 0 {
+		t.Errorf("%v, and %d have it", err, verified(r))
+	}
+	err := s.writeFailed(r)
+	if text, _ := os.ReadFile(file); err != nil || string(text) != "node3\n" {
+		t.Errorf("%v, %q", err, text)
+	}
+}
+
 // Who stops it hears how to go on.
 func TestPushStopped(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
