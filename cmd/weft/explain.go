@@ -114,8 +114,8 @@ func inOrder(names []string) string {
 
 // explainLast says what the last push has achieved.
 func (o *pushOptions) explainLast(cmd *cobra.Command, args []string) error {
-	if err := noMore(cmd, args); err != nil {
-		return err
+	if len(args) > 0 {
+		return usageError{errors.New("--last takes no SRC, and no DEST: it explains the push that was")}
 	}
 	last, err := readLast()
 	if err != nil {
@@ -137,6 +137,7 @@ func (o *pushOptions) printLast(w io.Writer, last *lastPush) error {
 		printLines(out, planLines(last.Report.Plan))
 	}
 	printLines(out, resultLines(last.Report))
+	printLines(out, wrapped("ended by", last.Report.Error))
 	printLines(out, failures(last.Report))
 	if table := hopTable(last.Report, o.verbose); last.Report.Sending > 0 && len(table.Rows) > 0 {
 		fmt.Fprintln(out)

@@ -40,8 +40,8 @@ func (s *pushSettings) push(ctx context.Context) error {
 		return errors.Join(err, s.writeFailed(nil))
 	}
 	err = s.writeFailed(report)
-	if !s.config.DryRun {
-		s.remember(report)
+	if !s.config.DryRun && report.Plan != nil {
+		s.remember(report) // what has not come to a plan has nothing to explain, and the push before may have
 	}
 	if s.tells(show, report) {
 		show.print(s.reportLines(report))

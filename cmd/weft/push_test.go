@@ -46,7 +46,7 @@ func TestPushBadInput(t *testing.T) {
 		{"verify a b", 2, "to which hosts? Say -w HOSTS; see 'weft verify --help'"},
 		{"verify a b --local 2", 2, "unknown flag: --local"},
 		{"explain a b", 2, "to which hosts?"},
-		{"explain --last a", 2, `explain takes no argument "a"`},
+		{"explain --last a", 2, "--last takes no SRC"},
 		{"explain --last", 1, "there was no push yet that could be explained"},
 	} {
 		t.Setenv("XDG_STATE_HOME", t.TempDir())
@@ -336,6 +336,12 @@ func TestExplainLast(t *testing.T) {
 	if strings.Index(out, "node1 → node2  ") > strings.Index(out, "pusher → node1  ") {
 		t.Errorf("the slowest hop is not the first:\n%s", out)
 	}
+	if strings.Contains(out, "ended by") {
+		t.Errorf("nothing has ended it:\n%s", out)
+	}
+	if status, _, errs := weft("explain", "m.bin", "--last"); status != exitUsage || !strings.Contains(errs, "--last takes no SRC") {
+		t.Errorf("status %d: %s", status, errs)
+	}
 	if status, out, errs := weft("explain", "--last", "-q"); status != 0 || out+errs != "" {
 		t.Errorf("-q: status %d, %s%s", status, out, errs)
 	}
@@ -343,6 +349,31 @@ func TestExplainLast(t *testing.T) {
 	var last lastPush
 	if err := json.Unmarshal([]byte(out), &last); err != nil || last.Report.Exit != push.ExitPartial {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// What ended a push as a whole is the first that who asks for an explanation wants to know.
+func TestExplainLastThatEndedEarly(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	r := someFailed()
+	r.Error = "the deadline is over: 10m0s"
+	settingsOf(t, "tree /srv -w node[1-5]").remember(r)
+	if status, out, _ := weft("explain", "--last"); status != 0 || !strings.Contains(out, "\nended by   the deadline is over: 10m0s\n") {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+}
+
+// A push that never began leaves the last that did to be explained.
+func TestPushThatNeverBeganIsForgotten(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	settingsOf(t, "tree /srv -w node[1-5]").remember(someFailed())
+	dir := t.TempDir()
+	keysJSON(t, "make", dir, "127.0.0.1", "--push")
+	if status, _, errs := weft("push", "/no/such", "dest", "-w", "127.0.0.1:1", "--keys", keyPath(dir, "pusher")); status != push.ExitSource {
+		t.Errorf("status %d: %s", status, errs)
+	}
+	if last, err := readLast(); err != nil || last.Report.Root != "9f3c" {
+		t.Errorf("what is left to be explained: %+v, %v", last, err)
 	}
 }
 
