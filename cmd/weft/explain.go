@@ -172,7 +172,7 @@ func hopTable(r *push.Report, all bool) *figure.Table {
 	t := &figure.Table{Columns: []string{"hop, slowest first", "sent", "while on the wire"}}
 	for i, h := range hops {
 		if i == shownHops && !all {
-			t.Rows = append(t.Rows, []string{fmt.Sprintf("and %d that were faster: -v", len(hops)-i), "", ""})
+			t.Rows = append(t.Rows, []string{fmt.Sprintf("and %d that %s faster: -v", len(hops)-i, wasOrWere(len(hops)-i)), "", ""})
 			break
 		}
 		t.Rows = append(t.Rows, []string{shown(h.From + " → " + h.To), units.Bytes(h.Bytes), bytesPerSecond(h.Rate)})

@@ -60,7 +60,7 @@ func (s *pushSettings) reportLines(r *push.Report) []string {
 
 // hostLines say how it went for each host.
 func hostLines(r *push.Report) []string {
-	t := &figure.Table{Columns: []string{"host", "outcome", "first block after", "received", "sent", "files, links", "were there"}}
+	t := &figure.Table{Columns: []string{"host", "outcome", "first block after", "received", "sent", "files and links", "were there"}}
 	for _, h := range r.Hosts {
 		t.Rows = append(t.Rows, []string{shown(h.Host), string(h.Outcome), took(h.First), units.Bytes(h.Received), units.Bytes(h.Sent), fmt.Sprint(h.Written), fmt.Sprint(h.Skipped)})
 	}
@@ -116,6 +116,8 @@ func howMany(r *push.Report) string {
 		return fmt.Sprintf("%d of %s have it, verified", done, counted(all, "host"))
 	case all == 1:
 		return "the host has it, verified"
+	case all == 2:
+		return "both hosts have it, verified"
 	default:
 		return fmt.Sprintf("all %d hosts have it, verified", all)
 	}
@@ -131,7 +133,7 @@ func timeLines(r *push.Report) (lines []string) {
 		text += ", of which sending " + took(r.Sending)
 	}
 	if r.Rate > 0 && r.Sending > shortestRated {
-		text += ": " + bytesPerSecond(r.Rate) + " to each host"
+		text += ": " + bytesPerSecond(r.Rate) + " to " + eachHost(r)
 	}
 	lines = append(lines, row("time", "%s", text))
 	if r.Bound > 0 {
@@ -141,6 +143,14 @@ func timeLines(r *push.Report) (lines []string) {
 		lines = append(lines, row("held up by", "%s", r.Bottleneck))
 	}
 	return lines
+}
+
+// eachHost are all hosts of a push, of which there may be but one.
+func eachHost(r *push.Report) string {
+	if len(r.Hosts) == 1 {
+		return "the host"
+	}
+	return "each host"
 }
 
 // mostReceived is what came to the host that lacked most, of those that have everything, if there are any.
@@ -170,28 +180,44 @@ func fileLines(r *push.Report) []string {
 	case skipped == 0:
 		return nil
 	case len(r.Hosts) == 1:
-		return []string{row("files", "%s", all.order[0])}
-	case len(told) == 1:
-		return []string{row("files", "at each host %s", all.order[0])}
+		return []string{row("in place", "%s", all.order[0])}
+	case len(told) == 1 && verified(r) == len(r.Hosts):
+		return []string{row("in place", "at each host %s", all.order[0])}
 	case len(told) > maxFileLines:
-		return []string{row("files", "what was there already differs from host to host: -v tells")}
+		return []string{row("in place", "what was there already differs from host to host: -v tells")}
 	}
 	for i := range told {
 		label := ""
 		if i == 0 {
-			label = "files"
+			label = "in place"
 		}
 		told[i] = row(label, "%s", told[i])
 	}
 	return told
 }
 
-// fileWords say what a host did with the files, links included.
+// fileWords say what a host had of the files. Links are counted with them, which the number of files in a report does not do.
 func fileWords(h push.HostReport) string {
-	if h.Written == 0 {
-		return fmt.Sprintf("all %d were there already", h.Skipped)
+	switch all := h.Written + h.Skipped; {
+	case all == 1 && h.Skipped == 1:
+		return "it was there already"
+	case all == 1:
+		return "it is new"
+	case h.Skipped == all:
+		return fmt.Sprintf("the %d files and links were there already", all)
+	case h.Skipped == 0:
+		return fmt.Sprintf("none of %d files and links was there already", all)
+	default:
+		return fmt.Sprintf("%d of %d files and links %s there already", h.Skipped, all, wasOrWere(int(h.Skipped)))
 	}
-	return fmt.Sprintf("%d written, %d were there already", h.Written, h.Skipped)
+}
+
+// wasOrWere is the word behind a number of things.
+func wasOrWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
 }
 
 func demoted(r *push.Report) (slow []string) {

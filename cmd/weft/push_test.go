@@ -186,8 +186,8 @@ time       6.21 s, of which sending 5.95 s: 430 MB/s to each host
 at best    5.60 s: efficiency 94.1 %
 held up by node1 → node2: 210 MB/s
 sent       at most 1.20 GB to a host: the rest was there already
-files      node1: 3 written, 0 were there already
-           node2: 1 written, 2 were there already
+in place   node1: none of 3 files and links was there already
+           node2: 2 of 3 files and links were there already
 repairs    1 time: the others went on without hosts that failed or were slow
 slow       node2: served after the others
 racks      4.00 GB went from one rack to another
@@ -217,6 +217,50 @@ func TestPushReportIsTrue(t *testing.T) {
 	}
 	if text := strings.Join(s.reportLines(r), "\n"); !strings.Contains(text, "1 time: connections broke, and all went on") {
 		t.Error(text)
+	}
+}
+
+// What was there already is counted with links, and says so; of few it is told as people do.
+func TestFileWords(t *testing.T) {
+	for _, c := range []struct {
+		written, skipped uint64
+		want             string
+	}{
+		{0, 15, "the 15 files and links were there already"}, {0, 2, "the 2 files and links were there already"}, {0, 1, "it was there already"},
+		{1, 0, "it is new"}, {2, 1, "1 of 3 files and links was there already"}, {1, 2, "2 of 3 files and links were there already"},
+		{2, 0, "none of 2 files and links was there already"},
+	} {
+		if got := fileWords(push.HostReport{Written: c.written, Skipped: c.skipped}); got != c.want {
+			t.Errorf("%d written, %d there: %s, want %s", c.written, c.skipped, got, c.want)
+		}
+	}
+}
+
+// Of one host, and of two, nobody says "each", or "all".
+func TestPushReportOfFewHosts(t *testing.T) {
+	r := someFailed()
+	r.Hosts = r.Hosts[:1]
+	one := strings.Join(resultLines(r), "\n")
+	r.Hosts = append(r.Hosts, push.HostReport{Host: "node2", Outcome: push.OutcomeVerified, Written: 3, Skipped: 0})
+	two := strings.Join(resultLines(r), "\n")
+	if !strings.HasPrefix(one, "the host has it, verified") || !strings.Contains(one, "430 MB/s to the host\n") {
+		t.Error(one)
+	}
+	if !strings.HasPrefix(two, "both hosts have it, verified") || !strings.Contains(two, "430 MB/s to each host\n") {
+		t.Error(two)
+	}
+}
+
+// What is told of each host is true of each: of one that failed nobody knows it.
+func TestWhatIsInPlaceAtEachHost(t *testing.T) {
+	r := someFailed()
+	r.Hosts = r.Hosts[1:]
+	if got := strings.Join(fileLines(r), "\n"); got != "in place   node2: 2 of 3 files and links were there already" {
+		t.Error(got)
+	}
+	r.Hosts = append(r.Hosts[:1:1], r.Hosts[0])
+	if got := strings.Join(fileLines(r), "\n"); got != "in place   at each host 2 of 3 files and links were there already" {
+		t.Error(got)
 	}
 }
 
