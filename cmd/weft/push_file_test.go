@@ -29,6 +29,15 @@ func TestPushSettingsFromAFile(t *testing.T) {
 	if s := settingsOf(t, "a --config "+other); s.local != 3 || s.config.Rate != 0 {
 		t.Errorf("%d, %+v", s.local, s.config)
 	}
+	writeConfig(t, other, "local = 3\nhosts = ['db']\nhosts-file = '/no/such/file'\n")
+	writeConfig(t, usual, "node7\n")
+	if s := settingsOf(t, "a b --config "+other+" --hosts-file "+usual); s.local != 0 || strings.Join(s.names, " ") != "node7" {
+		t.Errorf("of all hosts those on the command line are meant, and not %q", s.names)
+	}
+	if s := settingsOf(t, "a b --config "+other+" -w node8"); strings.Join(s.names, " ") != "node8" {
+		t.Errorf("of all hosts those on the command line are meant, and not %q", s.names)
+	}
+	writeConfig(t, usual, "")
 	badInput{"verify a b -w node1 --keys /no/such.pem", 7, "--keys: "}.check(t) // it has no --bwlimit, and does without
 }
 

@@ -317,7 +317,7 @@ func againLine(cmd *cobra.Command, args []string) string {
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "hosts", "exclude", "local", "keep":
+		case "hosts", "hosts-file", "exclude", "local", "keep":
 			return
 		}
 		words = append(words, flagWords(f)...)

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -92,14 +93,26 @@ func (o *pushOptions) checkNumbers(cmd *cobra.Command, _ *pushSettings) error {
 		return fmt.Errorf("--fanout %d: at least one host must be called at a time", o.fanout)
 	case o.port < 1 || o.port > 65535:
 		return fmt.Errorf("--port %d: there are ports 1 to 65535", o.port)
-	case o.connect <= 0 || o.stall <= 0 || o.deadline < 0:
-		return errors.New("--connect-timeout, --stall-timeout and --deadline are above zero: 10s, 5m")
 	case o.failedHosts != "" && !mayBeWritten(o.failedHosts):
 		return fmt.Errorf("--failed-hosts %s: there is no such directory, or that is one", o.failedHosts)
 	case o.keep && o.local == 0:
 		return errors.New("--keep is for --local")
 	}
-	return notZero(cmd, "there is none", "deadline")
+	return cmp.Or(notZero(cmd, "there is none", "deadline"), o.checkTimes())
+}
+
+// checkTimes refuses times in which nothing can be done. Without a deadline its time is zero.
+func (o *pushOptions) checkTimes() error {
+	for _, t := range []struct {
+		flag string
+		time time.Duration
+		none bool
+	}{{"connect-timeout", o.connect, false}, {"stall-timeout", o.stall, false}, {"deadline", o.deadline, o.deadline == 0}} {
+		if t.time <= 0 && !t.none {
+			return fmt.Errorf("--%s %v: write a time above zero, as 10s or 5m", t.flag, t.time)
+		}
+	}
+	return nil
 }
 
 // mayBeWritten reports whether a file may come to be under a name: a long push should not end with an error that was known before.

@@ -38,7 +38,9 @@ func TestPushBadInput(t *testing.T) {
 		{"push a b -w node1 --provider inproc", 2, "there are auto, ibv, shm, tcp"},
 		{"push a b -w node1 --fanout 0", 2, "--fanout 0: at least one"},
 		{"push a b -w node1 --port 0", 2, "--port 0: there are ports 1 to 65535"},
-		{"push a b -w node1 --stall-timeout 0s", 2, "--stall-timeout and --deadline are above zero"},
+		{"push a b -w node1 --stall-timeout 0s", 2, "weft: --stall-timeout 0s: write a time above zero, as 10s or 5m"},
+		{"push a b -w node1 --connect-timeout -1s", 2, "weft: --connect-timeout -1s: write"},
+		{"push a b -w node1 --deadline -5s", 2, "weft: --deadline -5s: write a time above zero"},
 		{"push a b -w node1 --deadline 0s", 2, "--deadline: 0 makes no sense: leave it out, and there is none"},
 		{"push a b -w node1 --keys /no/such.pem", 7, "--keys: "},
 		{"push a b -w node1 --nonsense", 2, "unknown flag: --nonsense"},
@@ -103,7 +105,7 @@ func TestPushSettings(t *testing.T) {
 	if err := os.WriteFile(hosts, []byte("node1\nnode2:7000\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := settingsOf(t, "a b /to/ -w ^"+hosts+" -x node9 -f -p -n --bwlimit 8mbit --rate 1gbit --block 64KiB --port 7001 --algorithm chain --deadline 1m --connect-timeout 3s --stall-timeout 5s")
+	s := settingsOf(t, "a b /to/ --hosts-file "+hosts+" -x node9 -f -p -n --bwlimit 8mbit --rate 1gbit -s 64KiB --port 7001 --algorithm chain --deadline 1m --connect-timeout 3s --stall-timeout 5s")
 	c := s.config
 	if len(c.Hosts) != 2 || strings.Join(s.names, " ") != "node1 node2:7000" {
 		t.Fatalf("%+v, %q", c.Hosts, s.names)
