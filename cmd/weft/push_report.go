@@ -46,7 +46,7 @@ func took(d time.Duration) string { return seconds(d.Seconds()) }
 // reportLines say how a push ended.
 func (s *pushSettings) reportLines(r *push.Report) []string {
 	if s.config.DryRun {
-		return s.dryLines(r)
+		return append(s.dryLines(r), whereMore(r)...)
 	}
 	lines := resultLines(r)
 	if s.local > 0 && r.Rate > 0 {
@@ -270,6 +270,14 @@ func (s *pushSettings) dryLines(r *push.Report) []string {
 		lines = append(lines, "files that are there already were not compared: those that are different need -f")
 	}
 	return lines
+}
+
+// whereMore says where there is more to learn of a push that could be.
+func whereMore(r *push.Report) []string {
+	if len(withOutcome(r, push.OutcomeReady)) == 0 {
+		return nil
+	}
+	return []string{"who sends which block to whom: weft explain"}
 }
 
 // planLines say what will be done.

@@ -319,9 +319,13 @@ func TestPushDryReport(t *testing.T) {
 	const want = `node3: no route to host
 
 2 of 3 hosts could take it; nothing was changed
-files that are there already were not compared: those that are different need -f`
+files that are there already were not compared: those that are different need -f
+who sends which block to whom: weft explain`
 	if got := strings.Join(s.reportLines(r), "\n"); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := s.reportLines(&push.Report{Hosts: r.Hosts[2:]}); got[len(got)-1] != "0 of 1 host could take it; nothing was changed" {
+		t.Errorf("there is nothing to explain: %q", got)
 	}
 	if err := s.failure(context.Background(), r); err == nil || err.Error() != "1 of 3 hosts failed" || verified(r) != 0 {
 		t.Errorf("%v, and %d have it", err, verified(r))
@@ -406,6 +410,19 @@ func TestExplainLastThatEndedEarly(t *testing.T) {
 	settingsOf(t, "tree /srv -w node[1-5]").remember(r)
 	if status, out, _ := weft("explain", "--last"); status != 0 || !strings.Contains(out, "\nended by   the deadline is over: 10m0s\n") {
 		t.Errorf("status %d:\n%s", status, out)
+	}
+}
+
+// Sources of one name are a mistake in the command line.
+func TestPushSourcesOfOneName(t *testing.T) {
+	dir := t.TempDir()
+	keysJSON(t, "make", dir, "127.0.0.1", "--push")
+	one, other := filepath.Join(dir, "m.bin"), filepath.Join(t.TempDir(), "m.bin")
+	put(t, one, "")
+	put(t, other, "")
+	status, _, errs := weft("push", one, other, "dest", "-w", "127.0.0.1:1", "--keys", keyPath(dir, "pusher"))
+	if status != exitUsage || !strings.Contains(errs, "weft: "+one+" arrives under a name that another source has too") {
+		t.Errorf("status %d: %s", status, errs)
 	}
 }
 
