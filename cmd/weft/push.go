@@ -14,6 +14,7 @@ import (
 // pushOptions are the flags of weft push, and of the commands that ask about one, as they were given.
 type pushOptions struct {
 	hosts, exclude           []string
+	nobody                   []string // of exclude: they leave out no host
 	local, port, fanout      int
 	keep                     bool
 	keys                     []string

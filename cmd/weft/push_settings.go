@@ -42,6 +42,7 @@ type pushSettings struct {
 const maxLocal = 64
 
 func (o *pushOptions) settings(cmd *cobra.Command, args []string) (*pushSettings, error) {
+	typed := slices.Clone(o.exclude)
 	if err := o.fillFlags(cmd.Flags()); err != nil {
 		return nil, err
 	}
@@ -58,6 +59,7 @@ func (o *pushOptions) settings(cmd *cobra.Command, args []string) (*pushSettings
 		return nil, err
 	}
 	s.again = againLine(cmd, args)
+	o.warnOfNobody(s, typed)
 	return s, nil
 }
 
@@ -182,13 +184,38 @@ func (o *pushOptions) parseHosts(read hosts.ReadFunc) ([]hosts.Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-w: %w", err)
 	}
-	if all, err = hosts.Exclude(all, o.port, o.exclude, read); err != nil {
+	if all, err = o.excludeHosts(all, read); err != nil {
 		return nil, fmt.Errorf("-x: %w", err)
 	}
 	if len(all) == 0 {
 		return nil, errors.New("-w: no host is left: the list is empty, or -x leaves them all out")
 	}
 	return all, nil
+}
+
+// excludeHosts leaves out hosts, and notes which words leave out none.
+func (o *pushOptions) excludeHosts(all []hosts.Host, read hosts.ReadFunc) (left []hosts.Host, err error) {
+	for _, spec := range o.exclude {
+		if left, err = hosts.Exclude(all, o.port, []string{spec}, read); err != nil {
+			return nil, err
+		}
+		if len(left) == len(all) {
+			o.nobody = append(o.nobody, spec)
+		}
+		all = left
+	}
+	return all, nil
+}
+
+// warnOfNobody says which of the -x that somebody has typed leave out nobody: it may be a slip. Files, and what is always left out, may well
+// have no host of this push.
+func (o *pushOptions) warnOfNobody(s *pushSettings, typed []string) {
+	for _, spec := range o.nobody {
+		isList := spec == "-" || strings.Contains(spec, "^")
+		if slices.Contains(typed, spec) && !isList && !s.mute && !s.asJSON {
+			fmt.Fprintf(s.errs, "weft: -x %s leaves out nobody\n", quoted(spec))
+		}
+	}
 }
 
 // maxHostFile bounds what is read as a list of hosts.
