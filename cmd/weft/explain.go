@@ -67,7 +67,7 @@ func (s *pushSettings) explain(ctx context.Context) error {
 	}
 	plain := !s.asJSON && !s.mute
 	if plain && report.Plan != nil {
-		show.print(planLines(report.Plan))
+		show.print(planLines(report.Plan, width(s.out)))
 		show.keep(drawPlan(s.out, report))
 		show.print([]string{""})
 	}
@@ -131,14 +131,14 @@ func (o *pushOptions) explainLast(cmd *cobra.Command, args []string) error {
 }
 
 func (o *pushOptions) printLast(w io.Writer, last *lastPush) error {
-	out := bufio.NewWriter(w)
+	out, columns := bufio.NewWriter(w), width(w)
 	fmt.Fprintln(out, row("pushed", "%s: %s", last.Time.Format(time.DateTime), last.Command))
 	if last.Report.Plan != nil {
-		printLines(out, planLines(last.Report.Plan))
+		printLines(out, planLines(last.Report.Plan, columns))
 	}
-	printLines(out, resultLines(last.Report))
-	printLines(out, wrapped("ended by", last.Report.Error))
-	printLines(out, failures(last.Report))
+	printLines(out, inColumns(resultLines(last.Report), columns))
+	printLines(out, wrapped("ended by", last.Report.Error, columns))
+	printLines(out, inColumns(failures(last.Report), columns))
 	if table := hopTable(last.Report, o.verbose); last.Report.Sending > 0 && len(table.Rows) > 0 {
 		fmt.Fprintln(out)
 		if err := table.Print(out); err != nil {

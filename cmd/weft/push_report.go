@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"strings"
@@ -20,7 +21,7 @@ import (
 
 // print prints lines of the result.
 func (s *pushShow) print(lines []string) {
-	_, err := fmt.Fprintln(s.out, strings.Join(lines, "\n"))
+	_, err := fmt.Fprintln(s.out, strings.Join(inColumns(lines, width(s.out)), "\n"))
 	s.keep(err)
 }
 
@@ -29,16 +30,49 @@ func row(label, format string, args ...any) string {
 	return fmt.Sprintf("%-*s%s", labelWidth, label, shown(fmt.Sprintf(format, args...)))
 }
 
-// wrapped are the lines of a sentence behind a word.
-func wrapped(label, text string) (lines []string) {
-	for _, line := range printable.Wrap(text, reportColumns-labelWidth) {
+// wrapped are the lines of a sentence behind a word, in a terminal of so many columns; 0: nobody knows how many, or it is none.
+func wrapped(label, text string, columns int) (lines []string) {
+	columns = max(leastColumns, min(cmp.Or(columns, reportColumns), reportColumns))
+	for _, line := range printable.Wrap(text, columns-labelWidth) {
 		lines, label = append(lines, row(label, "%s", line)), ""
 	}
 	return lines
 }
 
-// reportColumns is how wide sentences of a report are.
-const reportColumns = 80
+const (
+	reportColumns = 80             // how wide sentences of a report are
+	leastColumns  = 2 * labelWidth // in less there is no room for words behind labels
+)
+
+// inColumns are lines that a terminal need not break, which would do it within words. Tables, and command lines that somebody may want to
+// copy, stay as they are; so do all lines where nobody knows how many columns there are.
+func inColumns(lines []string, columns int) (all []string) {
+	for _, line := range lines {
+		isCommand := strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   ")
+		if columns < leastColumns || isCommand || strings.Contains(line, "\n") {
+			all = append(all, line)
+			continue
+		}
+		all = append(all, lineInColumns([]rune(line), columns)...)
+	}
+	return all
+}
+
+// lineInColumns breaks a line between words. What follows stands below what is behind the label.
+func lineInColumns(line []rune, columns int) (lines []string) {
+	for len(line) > columns {
+		end := columns
+		for end > labelWidth && line[end] != ' ' {
+			end--
+		}
+		if end == labelWidth { // a hash, or a path
+			break
+		}
+		lines = append(lines, strings.TrimRight(string(line[:end]), " "))
+		line = append([]rune(strings.Repeat(" ", labelWidth)), line[end+1:]...)
+	}
+	return append(lines, string(line))
+}
 
 // took is a time that was measured.
 func took(d time.Duration) string { return seconds(d.Seconds()) }
@@ -280,28 +314,28 @@ func whereMore(r *push.Report) []string {
 	return []string{"who sends which block to whom: weft explain"}
 }
 
-// planLines say what will be done.
-func planLines(p *push.Plan) []string {
+// planLines say what will be done, in a terminal of so many columns.
+func planLines(p *push.Plan, columns int) []string {
 	lines := []string{row("plan", "%s, %s to %s", counted(int(p.Files), "file"), units.Bytes(p.Bytes), counted(p.Hosts, "host"))}
 	if p.Algorithm != "" {
 		lines = append(lines, row("", "%s over %s, %s of %v in %s, %s", p.Algorithm, p.Way, "blocks", units.Size(p.Block), counted(p.Stripes, "stripe"), counted(p.Steps, "step")))
 	}
 	if p.NotRDMA != "" {
-		lines = append(lines, wrapped("not RDMA", p.NotRDMA)...)
+		lines = append(lines, wrapped("not RDMA", p.NotRDMA, columns)...)
 	}
 	if p.Bound > 0 {
 		lines = append(lines, row("", "at best %s at %s, expected %s", took(p.Bound), bytesPerSecond(p.Rate), took(p.Predicted)))
 	}
 	if p.Skipped > 0 {
-		lines = append(lines, wrapped("left out", leftOut(p))...)
+		lines = append(lines, wrapped("left out", leftOut(p), columns)...)
 	}
 	if p.Racks > 0 {
 		lines = append(lines, row("racks", "%d, this host in %s; %s go from one to another", p.Racks, p.OwnRack, units.Bytes(p.CrossBytes)))
 	}
 	if p.Encrypted != "" {
-		lines = append(lines, wrapped("encrypted", p.Encrypted)...)
+		lines = append(lines, wrapped("encrypted", p.Encrypted, columns)...)
 	}
-	return lines
+	return inColumns(lines, columns)
 }
 
 // leftOut says what of the source cannot be pushed.
