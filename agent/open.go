@@ -189,7 +189,7 @@ func (a *agent) orSilent(err error) error {
 	}
 	for _, s := range a.all() {
 		if left := s.lease.left(); !s.hasEnded() && left < s.lease.lasts-quiet {
-			return fmt.Errorf("%w; of its pusher, or that of another push here, nothing was heard lately: if it is dead, try again in %v", err, (left + time.Second).Round(time.Second))
+			return fmt.Errorf("%w; its pusher, or that of another push here, has not been heard of lately: if it is dead, its place is free in %v", err, (left + time.Second).Round(time.Second))
 		}
 	}
 	return err

@@ -116,7 +116,7 @@ func TestSilentPusherInTheWay(t *testing.T) {
 		l.mu.Unlock()
 		_, err := ask[control.Opened](r, r.caller, control.MethodOpen, next.order)
 		wantTrouble(t, err, control.Preflight, "is used by push")
-		if told := strings.Contains(err.Error(), "if it is dead, try again in 5"); told != want {
+		if told := strings.Contains(err.Error(), "has not been heard of lately: if it is dead, its place is free in 5"); told != want {
 			t.Errorf("silent for %v: %v", silent, err)
 		}
 	}

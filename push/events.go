@@ -95,6 +95,7 @@ type Outcome string
 // The outcomes.
 const (
 	OutcomeVerified Outcome = "verified" // everything is there, checked and named
+	OutcomeReady    Outcome = "ready"    // of a dry run: it could take everything, and has been sent nothing
 	OutcomeFailed   Outcome = "failed"
 )
 

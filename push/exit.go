@@ -33,18 +33,18 @@ func exitCode(whole error, all []HostReport) int {
 	if code := exitOf[wholeClass(whole)]; code != ExitOK {
 		return code
 	}
-	verified, classes := 0, make(map[control.Class]bool)
+	well, classes := 0, make(map[control.Class]bool) // in a dry run it is well to be ready
 	for _, h := range all {
-		if h.Outcome == OutcomeVerified {
-			verified++
-		} else {
+		if h.Outcome == OutcomeFailed {
 			classes[h.Class] = true
+		} else {
+			well++
 		}
 	}
 	switch {
-	case whole == nil && verified == len(all):
+	case whole == nil && well == len(all):
 		return ExitOK
-	case verified > 0 && verified < len(all):
+	case well > 0 && well < len(all):
 		return ExitPartial
 	case len(classes) == 1:
 		return exitOfAll(all[0].Class)

@@ -11,7 +11,7 @@ import (
 )
 
 func TestExitCodes(t *testing.T) {
-	ok := HostReport{Outcome: OutcomeVerified}
+	ok, ready := HostReport{Outcome: OutcomeVerified}, HostReport{Outcome: OutcomeReady}
 	bad := func(class control.Class) HostReport { return HostReport{Outcome: OutcomeFailed, Class: class} }
 	for _, c := range []struct {
 		name  string
@@ -20,6 +20,8 @@ func TestExitCodes(t *testing.T) {
 		want  int
 	}{
 		{"all", nil, []HostReport{ok, ok}, ExitOK},
+		{"all, in a dry run", nil, []HostReport{ready, ready}, ExitOK},
+		{"some, in a dry run", nil, []HostReport{ready, bad(control.Preflight)}, ExitPartial},
 		{"some", nil, []HostReport{ok, bad(control.Unreachable)}, ExitPartial},
 		{"nobody reached", nil, []HostReport{bad(control.Unreachable), bad(control.Unreachable)}, ExitNoHost},
 		{"nobody believes us", nil, []HostReport{bad(control.Authorization)}, ExitAuth},

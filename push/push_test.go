@@ -170,6 +170,11 @@ func TestDryRunChangesNothing(t *testing.T) {
 	config := c.config("there/", file)
 	config.DryRun = true
 	r := c.run(config, push.ExitOK)
+	for _, h := range r.Hosts {
+		if h.Outcome != push.OutcomeReady {
+			t.Errorf("nothing was pushed to %s, and it is %s", h.Host, h.Outcome)
+		}
+	}
 	if r.Plan == nil || r.Plan.Hosts != 2 || r.Plan.Bytes != 1000 || r.Plan.Encrypted == "" {
 		t.Errorf("the plan is %+v", r.Plan)
 	}

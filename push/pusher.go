@@ -187,6 +187,9 @@ func (p *pusher) scan(ctx context.Context) (err error) {
 		p.work.Add(1)
 		p.emit(Event{Kind: EventScan, Files: entries, Bytes: bytes})
 	}})
+	if errors.Is(err, source.ErrDuplicate) { // nothing is wrong with the files, only with how they are named
+		return fmt.Errorf("%w: %w", ErrUsage, err)
+	}
 	if err != nil && ctx.Err() == nil {
 		return ofSource(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"time"
 
+	"github.com/weft-fabric/weft/internal/units"
 	"github.com/weft-fabric/weft/push/control"
 	"github.com/weft-fabric/weft/push/hosts"
 	"github.com/weft-fabric/weft/push/manifest"
@@ -51,7 +52,7 @@ func (p *pusher) hostReport(h *host, whole error) HostReport {
 	case h.finished != nil:
 		r.Outcome, r.Written, r.Skipped = OutcomeVerified, h.finished.Written, h.finished.Skipped
 	case p.DryRun && whole == nil && h.trouble == nil:
-		r.Outcome = OutcomeVerified
+		r.Outcome = OutcomeReady
 	case h.trouble != nil:
 		r.Class, r.Cause, r.Text = h.trouble.Class, h.trouble.Cause, h.trouble.Text
 	case whole != nil:
@@ -153,13 +154,16 @@ func (p *pusher) bottleneck(r *Report) string {
 	}
 	switch {
 	case slowest != nil:
-		return fmt.Sprintf("hop %s → %s: %.1f MB/s on the wire, where %.1f is usual", slowest.From, slowest.To, slowest.Rate/1e6, typical/1e6)
+		return fmt.Sprintf("hop %s → %s: %s on the wire, where %s is usual", slowest.From, slowest.To, perSecond(slowest.Rate), perSecond(typical))
 	case p.Rate > 0 && r.Rate > straggler.Fraction*float64(p.Rate):
-		return fmt.Sprintf("the limit: each host sends %.1f MB/s at most", float64(p.Rate)/1e6)
+		return fmt.Sprintf("the limit: each host sends %s at most", perSecond(float64(p.Rate)))
 	case r.Efficiency > 0.85:
-		return fmt.Sprintf("the links, all alike: %.1f MB/s", typical/1e6)
+		return fmt.Sprintf("the links, all alike: %s", perSecond(typical))
 	case typical > 0:
-		return fmt.Sprintf("the hosts' processors: blocks are fast on the wire (%.1f MB/s), and wait before it", typical/1e6)
+		return fmt.Sprintf("the hosts' processors: blocks are fast on the wire (%s), and wait before it", perSecond(typical))
 	}
 	return ""
 }
+
+// perSecond is a rate in bytes a second, as commands print rates.
+func perSecond(rate float64) string { return units.Bytes(uint64(rate)) + "/s" }

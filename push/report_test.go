@@ -67,6 +67,28 @@ func TestFastestIsNoBurst(t *testing.T) {
 	}
 }
 
+// Rates are told in the unit that fits them, as in the rest of a report.
+func TestBottleneckRates(t *testing.T) {
+	p := &pusher{board: newBoard(context.Background()), sending: time.Second}
+	hop := HopReport{From: "a", To: "b", Rate: 92.81e6}
+	for _, c := range []struct {
+		rate   float64
+		report Report
+		limit  uint64
+		want   string
+	}{
+		{1.1825e9, Report{Efficiency: 0.9}, 0, "the links, all alike: 1.18 GB/s"},
+		{1.1825e9, Report{Efficiency: 0.9, Hops: []HopReport{hop}}, 0, "hop a → b: 92.8 MB/s on the wire, where 1.18 GB/s is usual"},
+		{1.1825e9, Report{Rate: 500e3}, 500e3, "the limit: each host sends 500 kB/s at most"},
+		{1.1825e9, Report{}, 0, "the hosts' processors: blocks are fast on the wire (1.18 GB/s), and wait before it"},
+	} {
+		p.traffic, p.Rate = traffic{{"a", "b"}: {uint64(c.rate), time.Second}}, c.limit
+		if got := p.bottleneck(&c.report); got != c.want {
+			t.Errorf("%s, want %s", got, c.want)
+		}
+	}
+}
+
 // When all waited for a host until it was given up, that is what held them up, whatever hops and processors did.
 func TestHostsThatWereWaitedFor(t *testing.T) {
 	p := &pusher{board: newBoard(context.Background()), sending: time.Second, traffic: traffic{{"a", "b"}: {1e9, time.Second}}}

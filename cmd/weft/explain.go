@@ -67,7 +67,7 @@ func (s *pushSettings) explain(ctx context.Context) error {
 	}
 	plain := !s.asJSON && !s.mute
 	if plain && report.Plan != nil {
-		show.print(planLines(report.Plan))
+		show.print(planLines(report.Plan, width(s.out)))
 		show.keep(drawPlan(s.out, report))
 		show.print([]string{""})
 	}
@@ -114,8 +114,8 @@ func inOrder(names []string) string {
 
 // explainLast says what the last push has achieved.
 func (o *pushOptions) explainLast(cmd *cobra.Command, args []string) error {
-	if err := noMore(cmd, args); err != nil {
-		return err
+	if len(args) > 0 {
+		return usageError{errors.New("--last takes no SRC, and no DEST: it explains the push that was")}
 	}
 	last, err := readLast()
 	if err != nil {
@@ -131,13 +131,14 @@ func (o *pushOptions) explainLast(cmd *cobra.Command, args []string) error {
 }
 
 func (o *pushOptions) printLast(w io.Writer, last *lastPush) error {
-	out := bufio.NewWriter(w)
+	out, columns := bufio.NewWriter(w), width(w)
 	fmt.Fprintln(out, row("pushed", "%s: %s", last.Time.Format(time.DateTime), last.Command))
 	if last.Report.Plan != nil {
-		printLines(out, planLines(last.Report.Plan))
+		printLines(out, planLines(last.Report.Plan, columns))
 	}
-	printLines(out, resultLines(last.Report))
-	printLines(out, failures(last.Report))
+	printLines(out, inColumns(resultLines(last.Report), columns))
+	printLines(out, wrapped("ended by", last.Report.Error, columns))
+	printLines(out, inColumns(failures(last.Report), columns))
 	if table := hopTable(last.Report, o.verbose); last.Report.Sending > 0 && len(table.Rows) > 0 {
 		fmt.Fprintln(out)
 		if err := table.Print(out); err != nil {
@@ -171,7 +172,7 @@ func hopTable(r *push.Report, all bool) *figure.Table {
 	t := &figure.Table{Columns: []string{"hop, slowest first", "sent", "while on the wire"}}
 	for i, h := range hops {
 		if i == shownHops && !all {
-			t.Rows = append(t.Rows, []string{fmt.Sprintf("and %d that were faster: -v", len(hops)-i), "", ""})
+			t.Rows = append(t.Rows, []string{fmt.Sprintf("and %d that %s faster: -v", len(hops)-i, wasOrWere(len(hops)-i)), "", ""})
 			break
 		}
 		t.Rows = append(t.Rows, []string{shown(h.From + " → " + h.To), units.Bytes(h.Bytes), bytesPerSecond(h.Rate)})

@@ -14,6 +14,7 @@ import (
 // pushOptions are the flags of weft push, and of the commands that ask about one, as they were given.
 type pushOptions struct {
 	hosts, exclude           []string
+	nobody                   []string // of exclude: they leave out no host
 	local, port, fanout      int
 	keep                     bool
 	keys                     []string
@@ -79,6 +80,7 @@ push.toml in ~/.config/weft or /etc/weft: bwlimit = "100MB".`,
 func (o *pushOptions) addTargets(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringArrayVarP(&o.hosts, "hosts", "w", nil, "`HOSTS`: node[01-64],db1:7471, ^FILE, or - for standard input; may be repeated")
+	f.Func("hosts-file", "`FILE` with hosts, the same as -w ^FILE", func(file string) error { return f.Set("hosts", "^"+file) })
 	f.StringArrayVarP(&o.exclude, "exclude", "x", nil, "`HOSTS` that are left out")
 	f.IntVar(&o.port, "port", control.DefaultPort, "`PORT` of agents that have no other")
 	f.StringSliceVar(&o.keys, "keys", nil, "PEM `FILES` that say who pushes (pusher.pem in ~/.config/weft or /etc/weft)")
@@ -102,7 +104,7 @@ func (o *pushOptions) addTransfer(cmd *cobra.Command) {
 	f.StringVar(&o.rate, "rate", "", "`RATE` of the links, 10gbit, if it need not be measured")
 	f.StringVar(&o.racks, "racks", "", "`FILE` with lines \"rack: hosts\", or a regular expression over names whose first group is the rack")
 	f.StringVar(&o.algorithm, "algorithm", push.Auto, "`NAME`: auto, "+strings.Join(algorithmNames(), ", "))
-	f.StringVar(&o.block, "block", push.Auto, "`BYTES` of a block: auto, or 16KiB to 4MiB")
+	f.StringVarP(&o.block, "block", "s", push.Auto, "`BYTES` of a block: auto, or 16KiB to 4MiB")
 	f.StringVar(&o.choice.provider, "provider", "", "`NAME` of the way of the bytes: "+strings.Join(pushWays, ", ")+"; or by WEFT_PROVIDER (auto)")
 	f.StringVar(&o.choice.device, "device", "", "RDMA device `NAME`: mlx5_0, or mlx5_0:1 with its port; or by WEFT_DEVICE")
 	f.BoolVar(&o.plain, "plain", false, "do not encrypt blocks on TCP; each is checked all the same")

@@ -18,9 +18,9 @@ type fallback func(flag string) (values []string, from string)
 
 // fill gives flags that have no value yet those of a fallback. Hosts that are named already, or started here, are meant, and no others.
 func (from fallback) fill(flags *pflag.FlagSet) (failed error) {
-	local, hosts := flags.Changed("local"), flags.Changed("hosts")
+	unmeant := unmeantFlags(flags)
 	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || local && (f.Name == "hosts" || f.Name == "exclude") || hosts && f.Name == "local" {
+		if f.Changed || slices.Contains(unmeant, f.Name) {
 			return
 		}
 		values, where := from(f.Name)
@@ -31,6 +31,17 @@ func (from fallback) fill(flags *pflag.FlagSet) (failed error) {
 		}
 	})
 	return failed
+}
+
+// unmeantFlags are those that would add hosts to the ones that are said.
+func unmeantFlags(flags *pflag.FlagSet) []string {
+	switch {
+	case flags.Changed("local"):
+		return []string{"hosts", "hosts-file", "exclude"}
+	case flags.Changed("hosts"): // by --hosts-file, too
+		return []string{"local", "hosts-file"}
+	}
+	return nil
 }
 
 // pushFile is the fallback that a file is: flags of weft push by their names. Without a name it is push.toml where the keys of a pusher are, if it is there.

@@ -29,7 +29,36 @@ func TestPushSettingsFromAFile(t *testing.T) {
 	if s := settingsOf(t, "a --config "+other); s.local != 3 || s.config.Rate != 0 {
 		t.Errorf("%d, %+v", s.local, s.config)
 	}
+	writeConfig(t, other, "local = 3\nhosts = ['db']\nhosts-file = '/no/such/file'\n")
+	writeConfig(t, usual, "node7\n")
+	if s := settingsOf(t, "a b --config "+other+" --hosts-file "+usual); s.local != 0 || strings.Join(s.names, " ") != "node7" {
+		t.Errorf("of all hosts those on the command line are meant, and not %q", s.names)
+	}
+	if s := settingsOf(t, "a b --config "+other+" -w node8"); strings.Join(s.names, " ") != "node8" {
+		t.Errorf("of all hosts those on the command line are meant, and not %q", s.names)
+	}
+	writeConfig(t, usual, "")
 	badInput{"verify a b -w node1 --keys /no/such.pem", 7, "--keys: "}.check(t) // it has no --bwlimit, and does without
+}
+
+// Who types -x and leaves out nobody hears it. A list in a file, or one that is always left out, need not have hosts of every push.
+func TestExcludesNobody(t *testing.T) {
+	list := filepath.Join(t.TempDir(), "down")
+	writeConfig(t, list, "node9\n")
+	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
+	for line, want := range map[string]string{
+		"-x node9": "weft: -x node9 leaves out nobody\n", "-x node1": "", "-x node1,node9": "", "-x ^" + list: "", "--exclude=": "weft: -x '' leaves out nobody\n", "-x node9 -q": "", "-x node9 --json": "",
+		"-x node1 -x node[8-9]": "weft: -x 'node[8-9]' leaves out nobody\n",
+	} {
+		_, _, errs := weft(strings.Fields("push a b -w node[1-2] " + line)...)
+		if warned := strings.Contains(errs, "leaves out nobody"); warned != (want != "") || !strings.HasPrefix(errs, want) {
+			t.Errorf("%s: %s", line, errs)
+		}
+	}
+	t.Setenv("PUSH_EXCLUDE", "node9")
+	if _, _, errs := weft("push", "a", "b", "-w", "node1"); strings.Contains(errs, "leaves out nobody") {
+		t.Error(errs)
+	}
 }
 
 func TestPushFileRefuses(t *testing.T) {

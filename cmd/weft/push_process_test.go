@@ -101,7 +101,7 @@ func TestPushLocalMakesUpAFile(t *testing.T) {
 	freshFolders(t)
 	t.Setenv("TMPDIR", "") // so that it goes into memory, if there is room
 	status, out, errs := pushed(t, "push", "--local", "2")
-	if status != 0 || !strings.Contains(out, "all 2 hosts have it, verified: 1 file, 268 MB\n") {
+	if status != 0 || !strings.Contains(out, "both hosts have it, verified: 1 file, 268 MB\n") {
 		t.Fatalf("status %d, %s%s", status, out, errs)
 	}
 	line, _, _ := strings.Cut(errs, "\n")
@@ -323,7 +323,7 @@ func TestPushToAgents(t *testing.T) {
 	}
 	run(push.ExitOK, "push", "-w", here)
 	same(t, source, filepath.Join(root, "tree"))
-	if out := run(push.ExitOK, "push", "-w", here); !strings.Contains(out, "files      all 2 were there already\n") {
+	if out := run(push.ExitOK, "push", "-w", here); !strings.Contains(out, "in place   the 2 files and links were there already\n") {
 		t.Error(out)
 	}
 	run(push.ExitOK, "verify", "-w", here)

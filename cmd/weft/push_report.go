@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"runtime"
 	"strings"
@@ -20,7 +21,7 @@ import (
 
 // print prints lines of the result.
 func (s *pushShow) print(lines []string) {
-	_, err := fmt.Fprintln(s.out, strings.Join(lines, "\n"))
+	_, err := fmt.Fprintln(s.out, strings.Join(inColumns(lines, width(s.out)), "\n"))
 	s.keep(err)
 }
 
@@ -29,16 +30,49 @@ func row(label, format string, args ...any) string {
 	return fmt.Sprintf("%-*s%s", labelWidth, label, shown(fmt.Sprintf(format, args...)))
 }
 
-// wrapped are the lines of a sentence behind a word.
-func wrapped(label, text string) (lines []string) {
-	for _, line := range printable.Wrap(text, reportColumns-labelWidth) {
+// wrapped are the lines of a sentence behind a word, in a terminal of so many columns; 0: nobody knows how many, or it is none.
+func wrapped(label, text string, columns int) (lines []string) {
+	columns = max(leastColumns, min(cmp.Or(columns, reportColumns), reportColumns))
+	for _, line := range printable.Wrap(text, columns-labelWidth) {
 		lines, label = append(lines, row(label, "%s", line)), ""
 	}
 	return lines
 }
 
-// reportColumns is how wide sentences of a report are.
-const reportColumns = 80
+const (
+	reportColumns = 80             // how wide sentences of a report are
+	leastColumns  = 2 * labelWidth // in less there is no room for words behind labels
+)
+
+// inColumns are lines that a terminal need not break, which would do it within words. Tables, and command lines that somebody may want to
+// copy, stay as they are; so do all lines where nobody knows how many columns there are.
+func inColumns(lines []string, columns int) (all []string) {
+	for _, line := range lines {
+		isCommand := strings.HasPrefix(line, "  ") && !strings.HasPrefix(line, "   ")
+		if columns < leastColumns || isCommand || strings.Contains(line, "\n") {
+			all = append(all, line)
+			continue
+		}
+		all = append(all, lineInColumns([]rune(line), columns)...)
+	}
+	return all
+}
+
+// lineInColumns breaks a line between words. What follows stands below what is behind the label.
+func lineInColumns(line []rune, columns int) (lines []string) {
+	for len(line) > columns {
+		end := columns
+		for end > labelWidth && line[end] != ' ' {
+			end--
+		}
+		if end == labelWidth { // a hash, or a path
+			break
+		}
+		lines = append(lines, strings.TrimRight(string(line[:end]), " "))
+		line = append([]rune(strings.Repeat(" ", labelWidth)), line[end+1:]...)
+	}
+	return append(lines, string(line))
+}
 
 // took is a time that was measured.
 func took(d time.Duration) string { return seconds(d.Seconds()) }
@@ -46,7 +80,7 @@ func took(d time.Duration) string { return seconds(d.Seconds()) }
 // reportLines say how a push ended.
 func (s *pushSettings) reportLines(r *push.Report) []string {
 	if s.config.DryRun {
-		return s.dryLines(r)
+		return append(s.dryLines(r), whereMore(r)...)
 	}
 	lines := resultLines(r)
 	if s.local > 0 && r.Rate > 0 {
@@ -60,7 +94,7 @@ func (s *pushSettings) reportLines(r *push.Report) []string {
 
 // hostLines say how it went for each host.
 func hostLines(r *push.Report) []string {
-	t := &figure.Table{Columns: []string{"host", "outcome", "first block after", "received", "sent", "files, links", "were there"}}
+	t := &figure.Table{Columns: []string{"host", "outcome", "first block after", "received", "sent", "files and links", "were there"}}
 	for _, h := range r.Hosts {
 		t.Rows = append(t.Rows, []string{shown(h.Host), string(h.Outcome), took(h.First), units.Bytes(h.Received), units.Bytes(h.Sent), fmt.Sprint(h.Written), fmt.Sprint(h.Skipped)})
 	}
@@ -116,6 +150,8 @@ func howMany(r *push.Report) string {
 		return fmt.Sprintf("%d of %s have it, verified", done, counted(all, "host"))
 	case all == 1:
 		return "the host has it, verified"
+	case all == 2:
+		return "both hosts have it, verified"
 	default:
 		return fmt.Sprintf("all %d hosts have it, verified", all)
 	}
@@ -131,7 +167,7 @@ func timeLines(r *push.Report) (lines []string) {
 		text += ", of which sending " + took(r.Sending)
 	}
 	if r.Rate > 0 && r.Sending > shortestRated {
-		text += ": " + bytesPerSecond(r.Rate) + " to each host"
+		text += ": " + bytesPerSecond(r.Rate) + " to " + eachHost(r)
 	}
 	lines = append(lines, row("time", "%s", text))
 	if r.Bound > 0 {
@@ -141,6 +177,14 @@ func timeLines(r *push.Report) (lines []string) {
 		lines = append(lines, row("held up by", "%s", r.Bottleneck))
 	}
 	return lines
+}
+
+// eachHost are all hosts of a push, of which there may be but one.
+func eachHost(r *push.Report) string {
+	if len(r.Hosts) == 1 {
+		return "the host"
+	}
+	return "each host"
 }
 
 // mostReceived is what came to the host that lacked most, of those that have everything, if there are any.
@@ -170,28 +214,44 @@ func fileLines(r *push.Report) []string {
 	case skipped == 0:
 		return nil
 	case len(r.Hosts) == 1:
-		return []string{row("files", "%s", all.order[0])}
-	case len(told) == 1:
-		return []string{row("files", "at each host %s", all.order[0])}
+		return []string{row("in place", "%s", all.order[0])}
+	case len(told) == 1 && verified(r) == len(r.Hosts):
+		return []string{row("in place", "at each host %s", all.order[0])}
 	case len(told) > maxFileLines:
-		return []string{row("files", "what was there already differs from host to host: -v tells")}
+		return []string{row("in place", "what was there already differs from host to host: -v tells")}
 	}
 	for i := range told {
 		label := ""
 		if i == 0 {
-			label = "files"
+			label = "in place"
 		}
 		told[i] = row(label, "%s", told[i])
 	}
 	return told
 }
 
-// fileWords say what a host did with the files, links included.
+// fileWords say what a host had of the files. Links are counted with them, which the number of files in a report does not do.
 func fileWords(h push.HostReport) string {
-	if h.Written == 0 {
-		return fmt.Sprintf("all %d were there already", h.Skipped)
+	switch all := h.Written + h.Skipped; {
+	case all == 1 && h.Skipped == 1:
+		return "it was there already"
+	case all == 1:
+		return "it is new"
+	case h.Skipped == all:
+		return fmt.Sprintf("the %d files and links were there already", all)
+	case h.Skipped == 0:
+		return fmt.Sprintf("none of %d files and links was there already", all)
+	default:
+		return fmt.Sprintf("%d of %d files and links %s there already", h.Skipped, all, wasOrWere(int(h.Skipped)))
 	}
-	return fmt.Sprintf("%d written, %d were there already", h.Written, h.Skipped)
+}
+
+// wasOrWere is the word behind a number of things.
+func wasOrWere(n int) string {
+	if n == 1 {
+		return "was"
+	}
+	return "were"
 }
 
 func demoted(r *push.Report) (slow []string) {
@@ -238,7 +298,7 @@ func (s *pushSettings) dryLines(r *push.Report) []string {
 	if failed := failures(r); len(failed) > 0 {
 		lines = append(failed, "")
 	}
-	ready := verified(r)
+	ready := len(withOutcome(r, push.OutcomeReady))
 	lines = append(lines, fmt.Sprintf("%d of %s could take it; nothing was changed", ready, counted(len(r.Hosts), "host")))
 	if ready > 0 && !s.config.Force {
 		lines = append(lines, "files that are there already were not compared: those that are different need -f")
@@ -246,28 +306,36 @@ func (s *pushSettings) dryLines(r *push.Report) []string {
 	return lines
 }
 
-// planLines say what will be done.
-func planLines(p *push.Plan) []string {
+// whereMore says where there is more to learn of a push that could be.
+func whereMore(r *push.Report) []string {
+	if len(withOutcome(r, push.OutcomeReady)) == 0 {
+		return nil
+	}
+	return []string{"who sends which block to whom: weft explain"}
+}
+
+// planLines say what will be done, in a terminal of so many columns.
+func planLines(p *push.Plan, columns int) []string {
 	lines := []string{row("plan", "%s, %s to %s", counted(int(p.Files), "file"), units.Bytes(p.Bytes), counted(p.Hosts, "host"))}
 	if p.Algorithm != "" {
 		lines = append(lines, row("", "%s over %s, %s of %v in %s, %s", p.Algorithm, p.Way, "blocks", units.Size(p.Block), counted(p.Stripes, "stripe"), counted(p.Steps, "step")))
 	}
 	if p.NotRDMA != "" {
-		lines = append(lines, wrapped("not RDMA", p.NotRDMA)...)
+		lines = append(lines, wrapped("not RDMA", p.NotRDMA, columns)...)
 	}
 	if p.Bound > 0 {
 		lines = append(lines, row("", "at best %s at %s, expected %s", took(p.Bound), bytesPerSecond(p.Rate), took(p.Predicted)))
 	}
 	if p.Skipped > 0 {
-		lines = append(lines, wrapped("left out", leftOut(p))...)
+		lines = append(lines, wrapped("left out", leftOut(p), columns)...)
 	}
 	if p.Racks > 0 {
 		lines = append(lines, row("racks", "%d, this host in %s; %s go from one to another", p.Racks, p.OwnRack, units.Bytes(p.CrossBytes)))
 	}
 	if p.Encrypted != "" {
-		lines = append(lines, wrapped("encrypted", p.Encrypted)...)
+		lines = append(lines, wrapped("encrypted", p.Encrypted, columns)...)
 	}
-	return lines
+	return inColumns(lines, columns)
 }
 
 // leftOut says what of the source cannot be pushed.
@@ -291,7 +359,7 @@ func againLine(cmd *cobra.Command, args []string) string {
 	}
 	cmd.Flags().Visit(func(f *pflag.Flag) {
 		switch f.Name {
-		case "hosts", "exclude", "local", "keep":
+		case "hosts", "hosts-file", "exclude", "local", "keep":
 			return
 		}
 		words = append(words, flagWords(f)...)

@@ -40,8 +40,8 @@ func (s *pushSettings) push(ctx context.Context) error {
 		return errors.Join(err, s.writeFailed(nil))
 	}
 	err = s.writeFailed(report)
-	if !s.config.DryRun {
-		s.remember(report)
+	if !s.config.DryRun && report.Plan != nil {
+		s.remember(report) // what has not come to a plan has nothing to explain, and the push before may have
 	}
 	if s.tells(show, report) {
 		show.print(s.reportLines(report))
@@ -126,7 +126,7 @@ func (s *pushSettings) failure(ctx context.Context, r *push.Report) error {
 		return stoppedError{s.soFar(r)}
 	}
 	text := r.Error
-	if failed := len(r.Hosts) - verified(r); text == "" {
+	if failed := len(withOutcome(r, push.OutcomeFailed)); text == "" {
 		text = fmt.Sprintf("%d of %s %s", failed, counted(len(r.Hosts), "host"), cmp.Or(s.failing, "failed"))
 		if s.mute || s.asJSON {
 			text += ": " + strings.Join(failures(r), "; ")

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -41,6 +42,7 @@ type pushSettings struct {
 const maxLocal = 64
 
 func (o *pushOptions) settings(cmd *cobra.Command, args []string) (*pushSettings, error) {
+	typed := slices.Clone(o.exclude)
 	if err := o.fillFlags(cmd.Flags()); err != nil {
 		return nil, err
 	}
@@ -57,6 +59,7 @@ func (o *pushOptions) settings(cmd *cobra.Command, args []string) (*pushSettings
 		return nil, err
 	}
 	s.again = againLine(cmd, args)
+	o.warnOfNobody(s, typed)
 	return s, nil
 }
 
@@ -92,14 +95,26 @@ func (o *pushOptions) checkNumbers(cmd *cobra.Command, _ *pushSettings) error {
 		return fmt.Errorf("--fanout %d: at least one host must be called at a time", o.fanout)
 	case o.port < 1 || o.port > 65535:
 		return fmt.Errorf("--port %d: there are ports 1 to 65535", o.port)
-	case o.connect <= 0 || o.stall <= 0 || o.deadline < 0:
-		return errors.New("--connect-timeout, --stall-timeout and --deadline are above zero: 10s, 5m")
 	case o.failedHosts != "" && !mayBeWritten(o.failedHosts):
 		return fmt.Errorf("--failed-hosts %s: there is no such directory, or that is one", o.failedHosts)
 	case o.keep && o.local == 0:
 		return errors.New("--keep is for --local")
 	}
-	return notZero(cmd, "there is none", "deadline")
+	return cmp.Or(notZero(cmd, "there is none", "deadline"), o.checkTimes())
+}
+
+// checkTimes refuses times in which nothing can be done. Without a deadline its time is zero.
+func (o *pushOptions) checkTimes() error {
+	for _, t := range []struct {
+		flag string
+		time time.Duration
+		none bool
+	}{{"connect-timeout", o.connect, false}, {"stall-timeout", o.stall, false}, {"deadline", o.deadline, o.deadline == 0}} {
+		if t.time <= 0 && !t.none {
+			return fmt.Errorf("--%s %v: write a time above zero, as 10s or 5m", t.flag, t.time)
+		}
+	}
+	return nil
 }
 
 // mayBeWritten reports whether a file may come to be under a name: a long push should not end with an error that was known before.
@@ -148,7 +163,11 @@ func (o *pushOptions) fillRacks(s *pushSettings, read hosts.ReadFunc) error {
 	if o.racks == "" {
 		return nil
 	}
-	numbers, names, err := hosts.Racks(s.config.Hosts, o.racks, read)
+	racking, err := hosts.ReadRacks(o.racks, read)
+	if err != nil {
+		return fmt.Errorf("--racks: %w", err)
+	}
+	numbers, names, err := racking.Of(s.config.Hosts)
 	if err != nil {
 		return fmt.Errorf("--racks: %w", err)
 	}
@@ -156,7 +175,7 @@ func (o *pushOptions) fillRacks(s *pushSettings, read hosts.ReadFunc) error {
 		s.config.Racks = append(s.config.Racks, names[number])
 	}
 	own, _ := os.Hostname() // without a name it is in no rack that is known
-	s.config.OwnRack = hosts.RackOf(own, o.racks, read)
+	s.config.OwnRack = racking.OfName(own)
 	return nil
 }
 
@@ -165,13 +184,38 @@ func (o *pushOptions) parseHosts(read hosts.ReadFunc) ([]hosts.Host, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-w: %w", err)
 	}
-	if all, err = hosts.Exclude(all, o.port, o.exclude, read); err != nil {
+	if all, err = o.excludeHosts(all, read); err != nil {
 		return nil, fmt.Errorf("-x: %w", err)
 	}
 	if len(all) == 0 {
 		return nil, errors.New("-w: no host is left: the list is empty, or -x leaves them all out")
 	}
 	return all, nil
+}
+
+// excludeHosts leaves out hosts, and notes which words leave out none.
+func (o *pushOptions) excludeHosts(all []hosts.Host, read hosts.ReadFunc) (left []hosts.Host, err error) {
+	for _, spec := range o.exclude {
+		if left, err = hosts.Exclude(all, o.port, []string{spec}, read); err != nil {
+			return nil, err
+		}
+		if len(left) == len(all) {
+			o.nobody = append(o.nobody, spec)
+		}
+		all = left
+	}
+	return all, nil
+}
+
+// warnOfNobody says which of the -x that somebody has typed leave out nobody: it may be a slip. Files, and what is always left out, may well
+// have no host of this push.
+func (o *pushOptions) warnOfNobody(s *pushSettings, typed []string) {
+	for _, spec := range o.nobody {
+		isList := spec == "-" || strings.Contains(spec, "^")
+		if slices.Contains(typed, spec) && !isList && !s.mute && !s.asJSON {
+			fmt.Fprintf(s.errs, "weft: -x %s leaves out nobody\n", quoted(spec))
+		}
+	}
 }
 
 // maxHostFile bounds what is read as a list of hosts.

@@ -76,7 +76,7 @@ func (s *pushShow) news(e push.Event) string {
 	case e.Kind == push.EventRepair:
 		return s.painted(yellow, e.Text)
 	case e.Kind == push.EventPlan && e.Plan != nil && !s.planned:
-		return strings.Join(planLines(e.Plan), "\n")
+		return strings.Join(planLines(e.Plan, width(s.errs)), "\n")
 	case e.Kind == push.EventPhase && (s.verbose || !s.progress.terminal):
 		return phaseWord(e.Phase)
 	case e.Kind == push.EventConnected && s.verbose:
@@ -103,7 +103,7 @@ func (s *pushShow) failure(e push.Event) string {
 
 // painted is text in a colour, where people like that, without anything that a host has put into it for the terminal.
 func (s *pushShow) painted(colour, text string) string {
-	if text = shown(text); !s.colour {
+	if text = strings.Join(inColumns([]string{shown(text)}, width(s.errs)), "\n"); !s.colour {
 		return text
 	}
 	return "\x1b[" + colour + "m" + text + "\x1b[m"

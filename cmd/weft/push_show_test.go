@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -80,6 +81,40 @@ func TestPushBlockIsNeverTooWide(t *testing.T) {
 				t.Errorf("%d columns in a terminal of %d: %q", n, columns, line)
 			}
 		}
+	}
+}
+
+// A narrow terminal would break lines within words. Commands to be copied are left whole, and so is what has no spaces.
+func TestLinesInColumns(t *testing.T) {
+	const hash = "root hash  0123456789012345678901234567890123456789"
+	lines := []string{row("held up by", "%s", "the hosts' processors: blocks are fast on the wire (1.18 GB/s), and wait before it"), "node1: größer",
+		"  weft push tree . -w 'node[40-42]' --force", "a table\nof two lines, which are as wide as they are", hash}
+	const want = `
+held up by the hosts' processors: blocks
+           are fast on the wire (1.18
+           GB/s), and wait before it
+node1: größer
+  weft push tree . -w 'node[40-42]' --force
+a table
+of two lines, which are as wide as they are
+` + hash
+	if got := "\n" + strings.Join(inColumns(lines, 40), "\n"); got != want {
+		t.Errorf("%s\nwant %s", got, want)
+	}
+	for columns := range 200 {
+		words := strings.Fields(strings.Join(inColumns(lines, columns), "\n"))
+		if before := strings.Fields(strings.Join(lines, "\n")); !slices.Equal(words, before) {
+			t.Errorf("in %d columns: %q", columns, words)
+		}
+	}
+	plan := &push.Plan{Encrypted: "data over TCP and control are encrypted; data between processes of one host is not"}
+	for _, line := range planLines(plan, 40) {
+		if utf8.RuneCountInString(line) > 40 {
+			t.Errorf("too wide: %q", line)
+		}
+	}
+	if lines := planLines(plan, 1); len(lines) < 3 {
+		t.Errorf("%q", lines)
 	}
 }
 

@@ -38,7 +38,9 @@ func TestPushBadInput(t *testing.T) {
 		{"push a b -w node1 --provider inproc", 2, "there are auto, ibv, shm, tcp"},
 		{"push a b -w node1 --fanout 0", 2, "--fanout 0: at least one"},
 		{"push a b -w node1 --port 0", 2, "--port 0: there are ports 1 to 65535"},
-		{"push a b -w node1 --stall-timeout 0s", 2, "--stall-timeout and --deadline are above zero"},
+		{"push a b -w node1 --stall-timeout 0s", 2, "weft: --stall-timeout 0s: write a time above zero, as 10s or 5m"},
+		{"push a b -w node1 --connect-timeout -1s", 2, "weft: --connect-timeout -1s: write"},
+		{"push a b -w node1 --deadline -5s", 2, "weft: --deadline -5s: write a time above zero"},
 		{"push a b -w node1 --deadline 0s", 2, "--deadline: 0 makes no sense: leave it out, and there is none"},
 		{"push a b -w node1 --keys /no/such.pem", 7, "--keys: "},
 		{"push a b -w node1 --nonsense", 2, "unknown flag: --nonsense"},
@@ -46,7 +48,7 @@ func TestPushBadInput(t *testing.T) {
 		{"verify a b", 2, "to which hosts? Say -w HOSTS; see 'weft verify --help'"},
 		{"verify a b --local 2", 2, "unknown flag: --local"},
 		{"explain a b", 2, "to which hosts?"},
-		{"explain --last a", 2, `explain takes no argument "a"`},
+		{"explain --last a", 2, "--last takes no SRC"},
 		{"explain --last", 1, "there was no push yet that could be explained"},
 	} {
 		t.Setenv("XDG_STATE_HOME", t.TempDir())
@@ -103,7 +105,7 @@ func TestPushSettings(t *testing.T) {
 	if err := os.WriteFile(hosts, []byte("node1\nnode2:7000\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	s := settingsOf(t, "a b /to/ -w ^"+hosts+" -x node9 -f -p -n --bwlimit 8mbit --rate 1gbit --block 64KiB --port 7001 --algorithm chain --deadline 1m --connect-timeout 3s --stall-timeout 5s")
+	s := settingsOf(t, "a b /to/ --hosts-file "+hosts+" -x node9 -f -p -n --bwlimit 8mbit --rate 1gbit -s 64KiB --port 7001 --algorithm chain --deadline 1m --connect-timeout 3s --stall-timeout 5s")
 	c := s.config
 	if len(c.Hosts) != 2 || strings.Join(s.names, " ") != "node1 node2:7000" {
 		t.Fatalf("%+v, %q", c.Hosts, s.names)
@@ -186,8 +188,8 @@ time       6.21 s, of which sending 5.95 s: 430 MB/s to each host
 at best    5.60 s: efficiency 94.1 %
 held up by node1 → node2: 210 MB/s
 sent       at most 1.20 GB to a host: the rest was there already
-files      node1: 3 written, 0 were there already
-           node2: 1 written, 2 were there already
+in place   node1: none of 3 files and links was there already
+           node2: 2 of 3 files and links were there already
 repairs    1 time: the others went on without hosts that failed or were slow
 slow       node2: served after the others
 racks      4.00 GB went from one rack to another
@@ -217,6 +219,50 @@ func TestPushReportIsTrue(t *testing.T) {
 	}
 	if text := strings.Join(s.reportLines(r), "\n"); !strings.Contains(text, "1 time: connections broke, and all went on") {
 		t.Error(text)
+	}
+}
+
+// What was there already is counted with links, and says so; of few it is told as people do.
+func TestFileWords(t *testing.T) {
+	for _, c := range []struct {
+		written, skipped uint64
+		want             string
+	}{
+		{0, 15, "the 15 files and links were there already"}, {0, 2, "the 2 files and links were there already"}, {0, 1, "it was there already"},
+		{1, 0, "it is new"}, {2, 1, "1 of 3 files and links was there already"}, {1, 2, "2 of 3 files and links were there already"},
+		{2, 0, "none of 2 files and links was there already"},
+	} {
+		if got := fileWords(push.HostReport{Written: c.written, Skipped: c.skipped}); got != c.want {
+			t.Errorf("%d written, %d there: %s, want %s", c.written, c.skipped, got, c.want)
+		}
+	}
+}
+
+// Of one host, and of two, nobody says "each", or "all".
+func TestPushReportOfFewHosts(t *testing.T) {
+	r := someFailed()
+	r.Hosts = r.Hosts[:1]
+	one := strings.Join(resultLines(r), "\n")
+	r.Hosts = append(r.Hosts, push.HostReport{Host: "node2", Outcome: push.OutcomeVerified, Written: 3, Skipped: 0})
+	two := strings.Join(resultLines(r), "\n")
+	if !strings.HasPrefix(one, "the host has it, verified") || !strings.Contains(one, "430 MB/s to the host\n") {
+		t.Error(one)
+	}
+	if !strings.HasPrefix(two, "both hosts have it, verified") || !strings.Contains(two, "430 MB/s to each host\n") {
+		t.Error(two)
+	}
+}
+
+// What is told of each host is true of each: of one that failed nobody knows it.
+func TestWhatIsInPlaceAtEachHost(t *testing.T) {
+	r := someFailed()
+	r.Hosts = r.Hosts[1:]
+	if got := strings.Join(fileLines(r), "\n"); got != "in place   node2: 2 of 3 files and links were there already" {
+		t.Error(got)
+	}
+	r.Hosts = append(r.Hosts[:1:1], r.Hosts[0])
+	if got := strings.Join(fileLines(r), "\n"); got != "in place   at each host 2 of 3 files and links were there already" {
+		t.Error(got)
 	}
 }
 
@@ -261,6 +307,32 @@ func TestPushFailure(t *testing.T) {
 	}
 	if left, _ := os.ReadDir(filepath.Dir(file)); len(left) != 1 {
 		t.Errorf("left over: %v", left)
+	}
+}
+
+// A dry run has pushed nothing, whoever could take it: its hosts are ready, and none of them has failed or has it.
+func TestPushDryReport(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "failed")
+	s := settingsOf(t, "tree /srv -w node[1-3] -n --failed-hosts "+file)
+	r := &push.Report{Exit: push.ExitPartial, Plan: &push.Plan{}, Hosts: []push.HostReport{{Host: "node1", Outcome: push.OutcomeReady},
+		{Host: "node2", Outcome: push.OutcomeReady}, {Host: "node3", Outcome: push.OutcomeFailed, Text: "no route to host"}}}
+	const want = `node3: no route to host
+
+2 of 3 hosts could take it; nothing was changed
+files that are there already were not compared: those that are different need -f
+who sends which block to whom: weft explain`
+	if got := strings.Join(s.reportLines(r), "\n"); got != want {
+		t.Errorf("%s\nwant\n%s", got, want)
+	}
+	if got := s.reportLines(&push.Report{Hosts: r.Hosts[2:]}); got[len(got)-1] != "0 of 1 host could take it; nothing was changed" {
+		t.Errorf("there is nothing to explain: %q", got)
+	}
+	if err := s.failure(context.Background(), r); err == nil || err.Error() != "1 of 3 hosts failed" || verified(r) != 0 {
+		t.Errorf("%v, and %d have it", err, verified(r))
+	}
+	err := s.writeFailed(r)
+	if text, _ := os.ReadFile(file); err != nil || string(text) != "node3\n" {
+		t.Errorf("%v, %q", err, text)
 	}
 }
 
@@ -314,6 +386,12 @@ func TestExplainLast(t *testing.T) {
 	if strings.Index(out, "node1 → node2  ") > strings.Index(out, "pusher → node1  ") {
 		t.Errorf("the slowest hop is not the first:\n%s", out)
 	}
+	if strings.Contains(out, "ended by") {
+		t.Errorf("nothing has ended it:\n%s", out)
+	}
+	if status, _, errs := weft("explain", "m.bin", "--last"); status != exitUsage || !strings.Contains(errs, "--last takes no SRC") {
+		t.Errorf("status %d: %s", status, errs)
+	}
 	if status, out, errs := weft("explain", "--last", "-q"); status != 0 || out+errs != "" {
 		t.Errorf("-q: status %d, %s%s", status, out, errs)
 	}
@@ -321,6 +399,44 @@ func TestExplainLast(t *testing.T) {
 	var last lastPush
 	if err := json.Unmarshal([]byte(out), &last); err != nil || last.Report.Exit != push.ExitPartial {
 		t.Errorf("%v: %s", err, out)
+	}
+}
+
+// What ended a push as a whole is the first that who asks for an explanation wants to know.
+func TestExplainLastThatEndedEarly(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	r := someFailed()
+	r.Error = "the deadline is over: 10m0s"
+	settingsOf(t, "tree /srv -w node[1-5]").remember(r)
+	if status, out, _ := weft("explain", "--last"); status != 0 || !strings.Contains(out, "\nended by   the deadline is over: 10m0s\n") {
+		t.Errorf("status %d:\n%s", status, out)
+	}
+}
+
+// Sources of one name are a mistake in the command line.
+func TestPushSourcesOfOneName(t *testing.T) {
+	dir := t.TempDir()
+	keysJSON(t, "make", dir, "127.0.0.1", "--push")
+	one, other := filepath.Join(dir, "m.bin"), filepath.Join(t.TempDir(), "m.bin")
+	put(t, one, "")
+	put(t, other, "")
+	status, _, errs := weft("push", one, other, "dest", "-w", "127.0.0.1:1", "--keys", keyPath(dir, "pusher"))
+	if status != exitUsage || !strings.Contains(errs, "weft: "+one+" arrives under a name that another source has too") {
+		t.Errorf("status %d: %s", status, errs)
+	}
+}
+
+// A push that never began leaves the last that did to be explained.
+func TestPushThatNeverBeganIsForgotten(t *testing.T) {
+	t.Setenv("XDG_STATE_HOME", t.TempDir())
+	settingsOf(t, "tree /srv -w node[1-5]").remember(someFailed())
+	dir := t.TempDir()
+	keysJSON(t, "make", dir, "127.0.0.1", "--push")
+	if status, _, errs := weft("push", "/no/such", "dest", "-w", "127.0.0.1:1", "--keys", keyPath(dir, "pusher")); status != push.ExitSource {
+		t.Errorf("status %d: %s", status, errs)
+	}
+	if last, err := readLast(); err != nil || last.Report.Root != "9f3c" {
+		t.Errorf("what is left to be explained: %+v, %v", last, err)
 	}
 }
 

@@ -227,7 +227,7 @@ func TestDryRunTellsWhoCouldNot(t *testing.T) {
 	before := f.states()
 	r := f.push("-n", "-x", gone.address).end(push.ExitPartial)
 	failedAs(t, r, old, control.Preflight, otherVersion)
-	if h := outcomeOf(r, fine); h.Outcome != push.OutcomeVerified {
+	if h := outcomeOf(r, fine); h.Outcome != push.OutcomeReady {
 		t.Errorf("%+v", h)
 	}
 	status, said := f.plainly(append(f.pushLine(), "-n", "-x", gone.address+","+fine.address)...)

@@ -156,15 +156,45 @@ func TestFoldAndParse(t *testing.T) {
 }
 
 // A host that need not be in the list, such as the one that pushes, has the rack that is said of its name, be it short or long.
-func TestRackOf(t *testing.T) {
-	read := files(map[string]string{"table": "left: n1, login\nn2.site right\n", "words": "one two three\n"})
+func TestRackOfAName(t *testing.T) {
+	read := files(map[string]string{"table": "left: n1, login\nn2.site right\n"})
 	for _, c := range []struct{ name, spec, want string }{
-		{"n1", "table", "left"}, {"login.site.example", "table", "left"}, {"n2.site", "table", "right"}, {"n2", "table", ""}, {"", "table", ""}, {"n1", "words", ""},
-		{"node17.site", `node(\d)`, "1"}, {"login", `node(\d)`, ""}, {"n", "(", ""}, {strings.Repeat("n", MaxRackName+1), ".*", ""},
+		{"n1", "table", "left"}, {"login.site.example", "table", "left"}, {"n2.site", "table", "right"}, {"n2", "table", ""}, {"", "table", ""},
+		{"node17.site", `node(\d)`, "1"}, {"login", `node(\d)`, ""}, {strings.Repeat("n", MaxRackName+1), ".*", ""},
 	} {
-		if got := RackOf(c.name, c.spec, read); got != c.want {
-			t.Errorf("%s by %s is in %q, and not in %q", c.name, c.spec, got, c.want)
+		if r, err := ReadRacks(c.spec, read); err != nil || r.OfName(c.name) != c.want {
+			t.Errorf("%s by %s is not in %q: %+v, %v", c.name, c.spec, c.want, r, err)
 		}
+	}
+}
+
+// racksFor reads racks, and says in which some hosts are.
+func racksFor(hosts []Host, spec string, read ReadFunc) (racks []int, names []string, err error) {
+	r, err := ReadRacks(spec, read)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r.Of(hosts)
+}
+
+// A pipe has its text once: what was read of racks answers all questions about them.
+func TestRacksAreReadOnce(t *testing.T) {
+	hosts, _ := Parse([]string{"n[1-2],h"}, none)
+	read := 0
+	r, err := ReadRacks("-", func(string) ([]byte, error) {
+		read++
+		return []byte("left: n[1-2]\nright: pusher\n"), nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	racks, _, err := r.Of(hosts[:2])
+	_, _, without := r.Of(hosts)
+	if err != nil || !slices.Equal(racks, []int{0, 0}) || r.OfName("pusher.site") != "right" || read != 1 {
+		t.Errorf("racks %v, %v; the pusher's is %q; it was read %d times", racks, err, r.OfName("pusher.site"), read)
+	}
+	if want := "bad racks: standard input gives no rack for h"; without == nil || without.Error() != want {
+		t.Errorf("%v, want %s", without, want)
 	}
 }
 
@@ -177,29 +207,29 @@ func TestRacks(t *testing.T) {
 		"words": "one two three\n",
 		"list":  "a: n[\n",
 	})
-	racks, names, err := Racks(hosts, "table", read)
+	racks, names, err := racksFor(hosts, "table", read)
 	if err != nil || !slices.Equal(racks, []int{0, 0, 0, 1, 0, 1}) || !slices.Equal(names, []string{"left", "right"}) {
 		t.Errorf("%v, %v, %v", racks, names, err)
 	}
-	racks, names, err = Racks(hosts, `^(n|h)`, read)
+	racks, names, err = racksFor(hosts, `^(n|h)`, read)
 	if err != nil || !slices.Equal(racks, []int{0, 0, 0, 0, 1, 1}) || !slices.Equal(names, []string{"n", "h"}) {
 		t.Errorf("%v, %v, %v", racks, names, err)
 	}
-	racks, names, err = Racks(hosts, `[a-z]`, read)
+	racks, names, err = racksFor(hosts, `[a-z]`, read)
 	if err != nil || len(racks) != 6 || !slices.Equal(names, []string{"n", "h"}) {
 		t.Errorf("%v, %v, %v", racks, names, err)
 	}
 	for spec, words := range map[string]string{
 		"short": "no rack for n[3-4]", "twice": "n4 is in a and in b", "words": "words, line 1", "n([12])": "h:[1-2],n[3-4]", "(": "neither",
 	} {
-		if _, _, err := Racks(hosts, spec, read); !errors.Is(err, ErrRacks) || !strings.Contains(err.Error(), words) {
+		if _, _, err := racksFor(hosts, spec, read); !errors.Is(err, ErrRacks) || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %v, want %s", spec, err, words)
 		}
 	}
-	if _, _, err := Racks(hosts, "list", read); !errors.Is(err, ErrList) {
+	if _, _, err := racksFor(hosts, "list", read); !errors.Is(err, ErrList) {
 		t.Error(err)
 	}
-	if _, _, err := Racks(hosts, "x", func(string) ([]byte, error) { return nil, fs.ErrPermission }); !errors.Is(err, fs.ErrPermission) {
+	if _, _, err := racksFor(hosts, "x", func(string) ([]byte, error) { return nil, fs.ErrPermission }); !errors.Is(err, fs.ErrPermission) {
 		t.Error(err)
 	}
 }
@@ -224,7 +254,7 @@ func FuzzParse(f *testing.F) {
 		if err != nil || len(again) != len(hosts) {
 			t.Errorf("%v folds to %s: %v", hosts, Fold(strs(hosts)), err)
 		}
-		racks, names, err := Racks(hosts, "racks", read)
+		racks, names, err := racksFor(hosts, "racks", read)
 		if err == nil && (len(racks) != len(hosts) || len(racks) > 0 && slices.Max(racks) >= len(names)) {
 			t.Errorf("racks %v of %v", racks, names)
 		}

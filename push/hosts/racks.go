@@ -15,23 +15,57 @@ const MaxRackName = 200
 // ErrRacks: it is not clear in which racks hosts are.
 var ErrRacks = errors.New("bad racks")
 
-// Racks says in which rack each host is, as a number, and which names the racks have. Spec is a file, if there is one of that name, with
-// lines as
+// Racking tells in which racks hosts are.
+type Racking struct {
+	rack func(Host) string // "": it is not said
+	kind string            // as what it was understood, for people
+}
+
+// ReadRacks reads which racks there are. Spec is a file, if there is one of that name, with lines as
 //
 //	rack1: node[01-16]      a rack and its hosts
 //	node17 rack2            a host and its rack
 //
-// or otherwise a regular expression over the names of hosts, of which the first group is the rack's name, or else all that it matches.
-// A host without a rack is an error.
-func Racks(hosts []Host, spec string, read ReadFunc) (racks []int, names []string, err error) {
-	of, err := rackFinder(spec, read)
-	if err != nil {
-		return nil, nil, err
+// or otherwise a regular expression over the names of hosts, of which the first group is the rack's name, or else all that it matches. It is
+// read once: standard input and pipes have no more to say to whoever asks again.
+func ReadRacks(spec string, read ReadFunc) (*Racking, error) {
+	text, err := read(spec)
+	if errors.Is(err, fs.ErrNotExist) {
+		return racksBy(spec)
 	}
+	if err != nil {
+		return nil, fmt.Errorf("read the racks: %w", err)
+	}
+	kind := fmt.Sprintf("the file %q", spec)
+	if spec == "-" {
+		kind = fileName(spec)
+	}
+	table, err := rackTable(fileName(spec), text)
+	return &Racking{table.of, kind}, err
+}
+
+// racksBy tells racks by a regular expression.
+func racksBy(spec string) (*Racking, error) {
+	expression, err := regexp.Compile(spec)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %q is neither a file nor a regular expression: %w", ErrRacks, spec, err)
+	}
+	rack := func(h Host) string {
+		match := expression.FindStringSubmatch(h.Name)
+		if match == nil {
+			return ""
+		}
+		return match[min(1, len(match)-1)]
+	}
+	return &Racking{rack, fmt.Sprintf("there is no file %q, and as a regular expression it", spec)}, nil
+}
+
+// Of says in which rack each host is, as a number, and which names the racks have. A host without a rack is an error.
+func (r *Racking) Of(hosts []Host) (racks []int, names []string, err error) {
 	numbers := map[string]int{}
 	var without []string
 	for _, h := range hosts {
-		name := of(h)
+		name := r.rack(h)
 		number, known := numbers[name]
 		switch {
 		case name == "":
@@ -45,54 +79,22 @@ func Racks(hosts []Host, spec string, read ReadFunc) (racks []int, names []strin
 		racks = append(racks, number)
 	}
 	if len(without) > 0 {
-		return nil, nil, fmt.Errorf("%w: %s gives no rack for %s", ErrRacks, kindOf(spec, read), Fold(without))
+		return nil, nil, fmt.Errorf("%w: %s gives no rack for %s", ErrRacks, r.kind, Fold(without))
 	}
 	return racks, names, nil
 }
 
-// RackOf says in which rack a host is that need not be in a list, by its name or by what that has before the first dot; "": it is not said.
-func RackOf(name, spec string, read ReadFunc) string {
-	of, err := rackFinder(spec, read)
-	if err != nil || name == "" {
+// OfName says in which rack a host is that need not be in a list, by its name or by what that has before the first dot; "": it is not said.
+func (r *Racking) OfName(name string) string {
+	if name == "" {
 		return ""
 	}
 	short, _, _ := strings.Cut(name, ".")
-	rack := cmp.Or(of(Host{Name: name}), of(Host{Name: short}))
+	rack := cmp.Or(r.rack(Host{Name: name}), r.rack(Host{Name: short}))
 	if len(rack) > MaxRackName {
 		return ""
 	}
 	return rack
-}
-
-// kindOf says as what racks were understood.
-func kindOf(spec string, read ReadFunc) string {
-	if _, err := read(spec); err == nil {
-		return fmt.Sprintf("the file %q", spec)
-	}
-	return fmt.Sprintf("there is no file %q, and as a regular expression it", spec)
-}
-
-// rackFinder returns a function that tells a host's rack, or "".
-func rackFinder(spec string, read ReadFunc) (func(Host) string, error) {
-	text, err := read(spec)
-	if err == nil {
-		table, err := rackTable(spec, text)
-		return table.of, err
-	}
-	if !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("read the racks: %w", err)
-	}
-	expression, err := regexp.Compile(spec)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %q is neither a file nor a regular expression: %w", ErrRacks, spec, err)
-	}
-	return func(h Host) string {
-		match := expression.FindStringSubmatch(h.Name)
-		if match == nil {
-			return ""
-		}
-		return match[min(1, len(match)-1)]
-	}, nil
 }
 
 // racksOf is what a file says: the rack of a host, by its place.

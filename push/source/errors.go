@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -12,6 +13,7 @@ import (
 // Why a source cannot be sent. Every Error is one of these.
 var (
 	ErrMissing    = errors.New("does not exist")
+	ErrDangling   = errors.New("is a symbolic link that leads nowhere")
 	ErrUnreadable = errors.New("cannot be read")
 	ErrChanged    = errors.New("has changed since the push began: push again when nobody writes to it")
 	ErrDuplicate  = errors.New("arrives under a name that another source has too: rename one, or push them apart")
@@ -56,9 +58,17 @@ func shown(path string) string {
 // named is an error about a path that a user has named, and that was never seen.
 func named(path string, cause error) error {
 	if isMissing(cause) {
-		return &Error{Path: path, Reason: ErrMissing}
+		return &Error{Path: path, Reason: missing(path)}
 	}
 	return &Error{Path: path, Reason: ErrUnreadable, Cause: cause}
+}
+
+// missing is what is wrong with a path under which nothing was found: a link is there, though what it names is not.
+func missing(path string) error {
+	if _, err := os.Lstat(withoutSlash(path)); err == nil {
+		return ErrDangling
+	}
+	return ErrMissing
 }
 
 // found is an error about something that was seen a moment ago: if it is not there any more, it has changed.
