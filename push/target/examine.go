@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -15,8 +16,17 @@ import (
 	"github.com/weft-fabric/weft/push/manifest"
 )
 
-// maxExaminers is how many blocks are hashed at a time, each in memory of its own.
+// maxExaminers is how many blocks are hashed at a time, of all pushes, each in memory of its own.
 const maxExaminers = 4
+
+// newExaminers is the memory for that, which grows with the blocks.
+func newExaminers() chan []byte {
+	all := make(chan []byte, min(maxExaminers, runtime.GOMAXPROCS(0)))
+	for range cap(all) {
+		all <- nil
+	}
+	return all
+}
 
 // Read reads a block that is held.
 func (d *Delivery) Read(block int, into []byte) error {
@@ -176,7 +186,7 @@ type examination struct {
 // run hashes with a few goroutines, and waits for them.
 func (e *examination) run(ctx context.Context) error {
 	var group sync.WaitGroup
-	errs := make([]error, min(maxExaminers, runtime.GOMAXPROCS(0)))
+	errs := make([]error, cap(e.root.examiners))
 	for i := range errs {
 		group.Go(func() { errs[i] = e.runOne(ctx) })
 	}
@@ -186,19 +196,20 @@ func (e *examination) run(ctx context.Context) error {
 
 // runOne hashes blocks until there are no more.
 func (e *examination) runOne(ctx context.Context) error {
-	var buffer []byte
 	for block, ok := e.take(); ok; block, ok = e.take() {
-		if err := ctx.Err(); err != nil {
-			return err
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case buffer := <-e.root.examiners:
+			n := e.layouts.content.Len(block)
+			buffer = slices.Grow(buffer[:0], n)[:n]
+			err := e.hash(block, buffer)
+			e.root.examiners <- buffer
+			if err != nil {
+				return err
+			}
+			e.count(n)
 		}
-		if buffer == nil {
-			buffer = make([]byte, e.layouts.content.Block)
-		}
-		payload := buffer[:e.layouts.content.Len(block)]
-		if err := e.hash(block, payload); err != nil {
-			return err
-		}
-		e.count(len(payload))
 	}
 	return nil
 }

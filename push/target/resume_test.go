@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/weft-fabric/weft/push/manifest"
 )
@@ -289,4 +290,37 @@ func FuzzCovered(f *testing.F) {
 			t.Errorf("covered is %v", got)
 		}
 	})
+}
+
+// However many pushes look at once what they have, blocks are hashed in the memory of a few.
+func TestExaminersShareMemory(t *testing.T) {
+	r, _ := openTest(t)
+	p := pack(t, file("f", noise(1, 20*testBlock)))
+	interrupted(t, p, r, p.order("a"), 0, 1, 2, 3)
+	var held [][]byte
+	for range cap(r.examiners) {
+		held = append(held, <-r.examiners)
+	}
+	d, err := r.Begin(p.order("a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Keep()
+	if err := p.list(d, nil); err != nil {
+		t.Fatal(err)
+	}
+	late, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := d.Examine(late, nil); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("it hashes without memory: %v", err)
+	}
+	for _, buffer := range held {
+		r.examiners <- buffer
+	}
+	if _, err := d.Examine(t.Context(), nil); err != nil {
+		t.Error(err)
+	}
+	if len(r.examiners) != cap(r.examiners) {
+		t.Errorf("of the memory for %d blocks %d are left", cap(r.examiners), len(r.examiners))
+	}
 }

@@ -25,6 +25,8 @@ type Root struct {
 	tree  *os.Root // dir
 	syncs syncs
 
+	examiners chan []byte // memory of those who hash
+
 	mutex  sync.Mutex
 	claims map[*claim]struct{}
 }
@@ -39,7 +41,7 @@ func OpenRoot(dir string) (*Root, error) {
 	if err != nil {
 		return nil, fmt.Errorf("root: %w", err)
 	}
-	r := &Root{given: given, dir: real, syncs: kernel{}, claims: make(map[*claim]struct{})}
+	r := &Root{given: given, dir: real, syncs: kernel{}, examiners: newExaminers(), claims: make(map[*claim]struct{})}
 	if err := r.open(); err != nil {
 		return nil, fmt.Errorf("root %q: %w", dir, err)
 	}
