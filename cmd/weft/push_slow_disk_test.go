@@ -50,7 +50,7 @@ func TestPushToASlowDisk(t *testing.T) {
 // One that is served last, and is killed then, costs nobody else anything, and is sent what it lacks when it is back.
 func TestPushToASlowDiskThatIsLost(t *testing.T) {
 	t.Parallel()
-	f := idleRemoteFleet(t, 4, 48<<20, "400mbit")
+	f := idleRemoteFleet(t, 4, 40<<20, "400mbit")
 	slow, sign := f.agents[2], filepath.Join(t.TempDir(), "slow")
 	put(t, sign, "")
 	slow.env = []string{asSlowDisk + "=" + sign}
