@@ -221,6 +221,9 @@ func (f *fleet) getsMany(files int) {
 	plenty(f.t, f.source, files)
 	r := f.modestly(push.ExitOK, "--block", "auto")
 	f.clean(r)
+	if blocks := int(r.Bytes)/r.Plan.Block + 1; blocks > files/50 {
+		f.t.Errorf("%d files went in %d blocks", files, blocks)
+	}
 	most := r.Bytes + r.Bytes/20 + uint64(files)*50
 	for _, a := range f.agents {
 		if h := outcomeOf(r, a); h.Written < uint64(files) || h.Received > most {
