@@ -95,8 +95,9 @@ func TestPushPartialIsSwept(t *testing.T) {
 func (f *fleet) halted() {
 	f.t.Helper()
 	u := f.slowly()
-	for _, a := range f.agents {
-		f.await(u, moment{half.name, nil, half.percent}, a)
+	f.await(u, half, f.agents[0])
+	for _, a := range f.agents[1:] {
+		f.await(u, moment{name: half.name, percent: half.percent}, a)
 	}
 	_ = u.cmd.Process.Kill()
 	for _, a := range f.agents {
