@@ -135,7 +135,7 @@ func TestAgentDaemon(t *testing.T) {
 	}
 	defer socket.Close()
 	config := filepath.Join(dir, "agent.toml")
-	text := fmt.Sprintf("root = %q\nkeys = [%q]\nlisten = '127.0.0.1:1'\nmetrics = '127.0.0.1:0'\n", dir, keys)
+	text := fmt.Sprintf("root = %q\nkeys = [%q]\nlisten = '127.0.0.1:1'\nadvertise = 'localhost'\nmetrics = '127.0.0.1:0'\n", dir, keys)
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -152,7 +152,7 @@ func TestAgentDaemon(t *testing.T) {
 		t.Errorf("systemd hears %q", told)
 	}
 	var ready agentEvent
-	if err := json.NewDecoder(out).Decode(&ready); err != nil || ready.Event != "ready" || !strings.HasPrefix(ready.Address, "127.0.0.1:") {
+	if err := json.NewDecoder(out).Decode(&ready); err != nil || ready.Event != "ready" || !strings.HasPrefix(ready.Address, "localhost:") || ready.Address == "localhost:1" {
 		t.Errorf("%+v: %v", ready, err)
 	}
 	page := fetch(t, "http://"+metrics+"/metrics")

@@ -83,6 +83,8 @@ func TestHostilePusher(t *testing.T) {
 				t.Error("the agent has nothing against it")
 			}
 			untouched()
+			partialsOf(t, f.agents[0].root) // of pushes that might come back, and nothing else
+			empty(t, f.temp)
 			f.agents[0].clear(t)
 		})
 	}
@@ -121,6 +123,10 @@ func TestPushMeetsLinks(t *testing.T) {
 		failedAs(t, f.push(force).end(push.ExitPreflight), a, control.Preflight, "never replaced")
 		untouched()
 	}
+	if left := partialsOf(t, a.root); len(left) > 1 { // of the push whose link may be taken away
+		t.Errorf("it keeps %q of one push", left)
+	}
+	empty(t, f.temp)
 	if to, err := os.Readlink(filepath.Join(a.root, "tree")); err != nil || to != outside {
 		t.Errorf("%s, %v", to, err)
 	}
@@ -153,9 +159,7 @@ func TestPushWhileLinksAreSwapped(t *testing.T) {
 	}
 	f.begin(append(f.pushTo("there"), "-f")...).end(push.ExitOK)
 	same(t, f.source, filepath.Join(a.root, "there", "tree"))
-	if left := partialsOf(t, a.root); len(left) > 0 {
-		t.Errorf("%q is left", left)
-	}
+	f.leavesNothing()
 	untouched()
 }
 

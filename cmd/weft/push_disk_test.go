@@ -87,10 +87,12 @@ func TestPushFillsADisk(t *testing.T) {
 			}
 			u := f.launch().slowly()
 			f.await(u, moment{"early", begins("send"), 10}, f.agents[fills[0]])
+			had := f.onDisk(f.agents[fills[0]])
 			for _, i := range fills {
 				hog(f.agents[i])
 			}
 			r := u.end(push.ExitPartial)
+			f.keeps(had)
 			for _, i := range fills {
 				failedAs(t, r, f.agents[i], control.Preflight, "no space left on device")
 				if err := os.Remove(hog(f.agents[i])); err != nil {

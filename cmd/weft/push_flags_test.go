@@ -215,4 +215,32 @@ func TestPushToFailedHosts(t *testing.T) {
 	for _, a := range f.agents {
 		same(t, f.source, filepath.Join(a.root, "tree"))
 	}
+	told := f.beginTold(strings.NewReader(f.agents[1].address+"\n# nobody else\n"), "push", f.source, "there", "--keys", f.pusher, "-w", "-").end(push.ExitOK)
+	if len(told.Hosts) != 1 || outcomeOf(told, f.agents[1]).Written != 3 {
+		t.Errorf("%+v", told.Hosts)
+	}
+}
+
+// Verification names the hosts that differ, and only those, also for the next push.
+func TestVerifyNamesWhoDiffers(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 2, 1000)
+	for _, a := range f.agents {
+		f.give(a)
+	}
+	list, before := filepath.Join(t.TempDir(), "failed"), state(t, f.agents[0].root)
+	verify := []string{"verify", f.source, ".", "--keys", f.pusher, "-w", f.hostlist(), "--failed-hosts", list}
+	f.begin(verify...).end(push.ExitOK)
+	put(t, filepath.Join(f.agents[1].root, "tree", "below", "small"), "olleh")
+	r := f.begin(verify...).end(push.ExitPartial)
+	failedAs(t, r, f.agents[1], control.Integrity, "small")
+	if text, err := os.ReadFile(list); string(text) != f.agents[1].address+"\n" || err != nil {
+		t.Errorf("%q, %v", text, err)
+	}
+	if state(t, f.agents[0].root) != before || outcomeOf(r, f.agents[0]).Outcome != push.OutcomeVerified {
+		t.Errorf("%+v", r.Hosts)
+	}
+	f.begin("push", f.source, ".", "--keys", f.pusher, "-w", "^"+list, "-f").end(push.ExitOK)
+	f.begin(verify...).end(push.ExitOK)
+	empty(t, f.temp)
 }

@@ -39,6 +39,7 @@ type fleetAgent struct {
 	number              int
 	through             []string // words before its command line, if it is to run in special ways
 	keys                string
+	args                []string  // beside what all have
 	env                 []string  // beside the fleet's
 	cmd                 *exec.Cmd // nil: it does not run
 	log                 lines
@@ -130,7 +131,7 @@ func (f *fleet) launch() *fleet {
 
 // start starts an agent, at the address that it had before if it did run.
 func (f *fleet) start(a *fleetAgent) {
-	cmd := f.command(a.number, "agent", "--root", a.root, "--keys", a.keys, "--listen", a.address, "--json")
+	cmd := f.command(a.number, append([]string{"agent", "--root", a.root, "--keys", a.keys, "--listen", a.address, "--json"}, a.args...)...)
 	if len(a.through) > 0 {
 		cmd = exec.Command(a.through[0], slices.Concat(a.through[1:], cmd.Args)...)
 		cmd.Env = f.env
@@ -176,6 +177,12 @@ func (a *fleetAgent) kill() {
 func (f *fleet) stop(a *fleetAgent) {
 	f.t.Helper()
 	a.signal(syscall.SIGTERM)
+	f.ends(a)
+}
+
+// ends has an agent that was told to end do so.
+func (f *fleet) ends(a *fleetAgent) {
+	f.t.Helper()
 	if status := ended(f.t, a.cmd); status != 0 {
 		f.t.Errorf("agent %s ends with %d", a.name, status)
 	}

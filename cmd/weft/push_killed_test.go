@@ -123,6 +123,7 @@ func (f *fleet) survives(m moment, victims ...int) *push.Report {
 	}
 	u := f.slowly()
 	f.await(u, m, f.agents[victims[0]])
+	had := f.keptSince(m, f.chosen(victims)...)
 	for _, v := range victims {
 		f.agents[v].signal(syscall.SIGKILL)
 	}
@@ -130,6 +131,7 @@ func (f *fleet) survives(m moment, victims ...int) *push.Report {
 		f.agents[v].kill()
 	}
 	r := f.ended(u)
+	f.keeps(had)
 	for i, a := range f.agents {
 		isKilled := slices.Contains(victims, i)
 		if h := outcomeOf(r, a); (h.Outcome == push.OutcomeFailed) != isKilled && !(isKilled && slices.Contains([]string{"last block", "commit", "done"}, m.name)) {
@@ -138,6 +140,23 @@ func (f *fleet) survives(m moment, victims ...int) *push.Report {
 	}
 	f.rerun(r)
 	return r
+}
+
+// chosen are agents by their places.
+func (f *fleet) chosen(places []int) (some []*fleetAgent) {
+	for _, i := range places {
+		some = append(some, f.agents[i])
+	}
+	return some
+}
+
+// keptSince is what some agents have at a moment and must keep, which is nothing before blocks come, and once there is a tree of them.
+func (f *fleet) keptSince(m moment, some ...*fleetAgent) map[*fleetAgent]int {
+	f.t.Helper()
+	if m.percent == 0 || m.name == "last block" {
+		return nil
+	}
+	return f.onDisk(some...)
 }
 
 // ended waits for a push that some hosts have not survived, unless they were done by then.
@@ -161,6 +180,7 @@ func TestPushPusherKilled(t *testing.T) {
 		}
 		u := f.slowly()
 		f.await(u, m, f.agents[0])
+		had := f.keptSince(m, f.agents...)
 		u.cmd.Process.Kill()
 		u.end(-1)
 		for _, a := range f.agents {
@@ -168,6 +188,7 @@ func TestPushPusherKilled(t *testing.T) {
 				a.log.await(t, "push is over")
 			}
 		}
+		f.keeps(had)
 		if m.name == "half" {
 			missed(t, f, f.agents...)
 		}

@@ -32,6 +32,17 @@ func (f *fleet) clean(r *push.Report) {
 	}
 }
 
+// leavesNothing expects that nothing is left of pushes but what they were for, not even what a rerun could go on from.
+func (f *fleet) leavesNothing() {
+	f.t.Helper()
+	empty(f.t, f.temp)
+	for _, a := range f.agents {
+		if left := partialsOf(f.t, a.root); len(left) > 0 {
+			f.t.Errorf("%s keeps %q", a.name, left)
+		}
+	}
+}
+
 // noWrongByte compares every file that has its name, and looks for names that nobody has pushed.
 func (f *fleet) noWrongByte(a *fleetAgent) {
 	f.t.Helper()
@@ -131,11 +142,7 @@ func (f *fleet) layout() manifest.Layout {
 func (f *fleet) rerun(before *push.Report) *push.Report {
 	f.t.Helper()
 	f.clean(before)
-	for _, a := range f.agents {
-		if a.cmd == nil {
-			f.start(a)
-		}
-	}
+	f.revive()
 	held, l := f.allHeld(before), f.layout()
 	r := f.push().end(push.ExitOK)
 	for _, a := range f.agents {
@@ -147,6 +154,38 @@ func (f *fleet) rerun(before *push.Report) *push.Report {
 	}
 	f.clean(r)
 	return r
+}
+
+// onDisk is what some agents have on disk while a push runs.
+func (f *fleet) onDisk(some ...*fleetAgent) map[*fleetAgent]int {
+	f.t.Helper()
+	had := make(map[*fleetAgent]int)
+	for _, a := range some {
+		had[a] = f.held(a)
+	}
+	return had
+}
+
+// keeps expects that agents still have what they had: of one that has lost it, a rerun finds that it lacks everything, and nothing wrong with that.
+func (f *fleet) keeps(had map[*fleetAgent]int) {
+	f.t.Helper()
+	for a, blocks := range had {
+		if n := f.held(a); n < blocks {
+			f.t.Errorf("%s had %d blocks on disk, and keeps %d", a.name, blocks, n)
+		}
+	}
+}
+
+// revive starts agents that were killed; by that nobody may lose what it has.
+func (f *fleet) revive() {
+	f.t.Helper()
+	had := f.onDisk(f.agents...)
+	for _, a := range f.agents {
+		if a.cmd == nil {
+			f.start(a)
+		}
+	}
+	f.keeps(had)
 }
 
 // missed expects that some agents have a part of the blocks.

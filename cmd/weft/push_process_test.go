@@ -375,7 +375,7 @@ func (l *lines) await(t *testing.T, text string) {
 // A host gets a tree from another one, which is known by its certificate and listens nowhere.
 func TestPushBetweenHosts(t *testing.T) {
 	n := twoHosts(t)
-	freshFolders(t)
+	temporary := freshFolders(t)
 	dir, source, root := t.TempDir(), tree(t), t.TempDir()
 	keysJSON(t, "make", dir, n.Address(0), "--push")
 	runAgent(t, weftOn(t, n, 0, "agent", "--root", root, "--keys", keyPath(dir, n.Address(0)), "--listen", n.Address(0)+":7470", "--json"))
@@ -385,5 +385,9 @@ func TestPushBetweenHosts(t *testing.T) {
 			t.Fatalf("%v: %s", err, said)
 		}
 		same(t, source, filepath.Join(root, "tree"))
+		if left := partialsOf(t, root); len(left) > 0 {
+			t.Errorf("left over: %q", left)
+		}
 	}
+	empty(t, temporary)
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -68,4 +71,46 @@ func TestPushResumed(t *testing.T) {
 			})
 		}
 	}
+}
+
+// onTheWay are blocks that a host may have got and not written when its push ends.
+const onTheWay = 3
+
+// The same push, interrupted again and again and each time a bit later: it goes on from where the one before was, and a block that came is on disk.
+func TestPushResumedAgainAndAgain(t *testing.T) {
+	t.Parallel()
+	f := newFleet(t, 3, 2<<20)
+	for leg := range 10 {
+		before := f.onDisk(f.agents...)
+		u := f.slowly()
+		f.await(u, moment{fmt.Sprint("leg ", leg), begins("send"), 9 * (leg + 1)}, f.agents[leg%len(f.agents)])
+		r := interruptions[0].do(f, u, nil)
+		f.keeps(before)
+		for _, a := range f.agents {
+			gained := f.held(a) - before[a]
+			if got, most := f.sentIn(a, leg), (gained+onTheWay)*f.layout().Wire()+fleetBlock/2; got > most {
+				t.Errorf("leg %d: %s gained %d blocks, and was sent %d bytes, more than %d", leg, a.name, gained, got, most)
+			}
+		}
+		f.clean(r)
+	}
+	f.rerun(nil)
+}
+
+// sentIn is how many bytes an agent was sent in one of its pushes, by its own account, which is right also where the pusher was gone by then.
+func (f *fleet) sentIn(a *fleetAgent, push int) (bytes int) {
+	f.t.Helper()
+	var over []string
+	for deadline := time.Now().Add(time.Minute); len(over) <= push; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			f.t.Fatalf("%d pushes are not over: %s", push, &a.log)
+		}
+		over = slices.DeleteFunc(strings.Split(a.log.String(), "\n"), func(line string) bool { return !strings.Contains(line, "push is over") })
+	}
+	_, text, _ := strings.Cut(over[push], " received=")
+	bytes, err := strconv.Atoi(text)
+	if err != nil {
+		f.t.Fatalf("%s: %v", over[push], err)
+	}
+	return bytes
 }

@@ -74,19 +74,21 @@ func TestRocePush(t *testing.T) {
 	}
 }
 
-// A relay that dies there is named, the others go on by RDMA, and it is served when it is back.
+// A relay that dies there is named, the others go on by RDMA, and it is sent what it lacks when it is back.
 func TestRocePushRelayKilled(t *testing.T) {
 	f := guestFleet(t, nil, nil, nil)
-	u := f.push("--provider", "ibv")
+	f.way = "ibv"
+	u := f.push()
 	f.await(u, moment{"early", begins("send"), 10}, f.agents[1])
+	had := f.onDisk(f.agents[1])
 	f.agents[1].signal(syscall.SIGKILL)
 	f.agents[1].kill()
 	r := u.end(push.ExitPartial)
 	says(t, r, f.agents[1], "does not answer any more")
-	f.clean(r)
-	f.start(f.agents[1])
-	if plan, _ := f.planned("auto", push.ExitOK); plan.Way != "ibv" {
-		t.Errorf("%+v", plan)
+	f.keeps(had)
+	f.way = push.Auto
+	if again := f.rerun(r); again.Plan.Way != "ibv" {
+		t.Errorf("%+v", again.Plan)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/weft-fabric/weft/push"
 	"github.com/weft-fabric/weft/push/manifest"
 	"github.com/weft-fabric/weft/push/member"
 )
@@ -44,4 +45,26 @@ func TestPushToASlowDisk(t *testing.T) {
 	}
 	l := f.layout()
 	f.servedLast(u, slow, l.WireSize()+l.WireSize()/8)
+}
+
+// One that is served last, and is killed then, costs nobody else anything, and is sent what it lacks when it is back.
+func TestPushToASlowDiskThatIsLost(t *testing.T) {
+	t.Parallel()
+	f := idleRemoteFleet(t, 4, 40<<20, "400mbit")
+	slow, sign := f.agents[2], filepath.Join(t.TempDir(), "slow")
+	put(t, sign, "")
+	slow.env = []string{asSlowDisk + "=" + sign}
+	u := f.launch().push()
+	u.demotes(slow, "its disk is slow")
+	f.await(u, moment{name: "stragglers", comes: begins("stragglers")}, slow)
+	had := f.onDisk(slow)
+	slow.kill()
+	r := u.end(push.ExitPartial)
+	if h := outcomeOf(r, slow); h.Outcome != push.OutcomeFailed || !h.Demoted || verified(r) != len(f.agents)-1 {
+		t.Errorf("%+v", r.Hosts)
+	}
+	f.keeps(had)
+	missed(t, f, slow)
+	slow.env = nil
+	f.rerun(r)
 }

@@ -112,6 +112,7 @@ func TestPushTreeAsItIs(t *testing.T) {
 	f.agents[1].signal(syscall.SIGKILL)
 	f.agents[1].kill()
 	r := f.ended(u)
+	missed(t, f, f.agents[1])
 	f.rerun(r)
 	f.looksAlike()
 	for _, h := range f.push().end(push.ExitOK).Hosts {

@@ -236,6 +236,9 @@ func TestDryRunTellsWhoCouldNot(t *testing.T) {
 	}
 	r = f.push("-n", "-x", old.address+","+fine.address).end(push.ExitNoHost)
 	failedAs(t, r, gone, control.Unreachable, "connection refused")
+	r = f.push("-x", fine.address).end(push.ExitOther) // each for a reason of its own
+	failedAs(t, r, old, control.Preflight, otherVersion)
+	failedAs(t, r, gone, control.Unreachable, "connection refused")
 	if after := f.states(); after != before {
 		t.Errorf("something has changed:\n%s\n%s", before, after)
 	}

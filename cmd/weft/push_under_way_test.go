@@ -49,8 +49,15 @@ func (f *fleet) push(args ...string) *underWay {
 // begin starts a push by a command line.
 func (f *fleet) begin(line ...string) *underWay {
 	f.t.Helper()
+	return f.beginTold(nil, line...)
+}
+
+// beginTold is begin, with something on standard input.
+func (f *fleet) beginTold(in io.Reader, line ...string) *underWay {
+	f.t.Helper()
 	u := &underWay{t: f.t}
 	u.cmd = f.command(0, append(line, "--json")...)
+	u.cmd.Stdin = in
 	u.cmd.Stderr = &u.errs
 	out, err := u.cmd.StdoutPipe()
 	if err != nil {
