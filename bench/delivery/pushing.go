@@ -59,7 +59,7 @@ func (p *pushing) hear(line []byte) {
 		p.killed = true
 		p.kill()
 	}
-	if !p.enough && p.Enough != nil && p.Enough(e) {
+	if p.Enough != nil && p.Enough(e) && !p.enough { // it hears of the end, too: the next push may be another one's
 		p.enough = true
 		p.stop()
 	}
