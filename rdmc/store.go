@@ -62,7 +62,7 @@ func (g *Group) nextMessage() Message {
 	return Message{Number: g.next, BlockSize: g.config.BlockSize}
 }
 
-// beginInStore takes a message whose blocks the Store is to hold. It begins when its sends are counted, mostly at once.
+// beginInStore takes a message whose blocks the Store is to hold. It begins at once; what it has sent is released when all its sends are counted.
 func (g *Group) beginInStore(t *transfer, in *incoming) {
 	g.prepareStore(t)
 	if t.first >= 0 {
@@ -89,11 +89,14 @@ func (g *Group) prepareStore(t *transfer) {
 	}
 }
 
-// countAtOnce is how many steps are counted before others have their turn: a few milliseconds. A message may have many
+// countAtOnce is how many steps are counted before others have their turn: less than a millisecond. A message may have many
 // millions, be it that a hostile member says so.
-const countAtOnce = 1 << 16
+const countAtOnce = 1 << 13
 
-// count counts on, and comes back for the rest. When all is counted the message begins.
+// isCounted reports whether it is known how often each block will be sent from here, if that needs to be known.
+func (t *transfer) isCounted() bool { return t.sendsOf == nil || t.counted >= t.sendEnd }
+
+// count counts on, and comes back for the rest. Meanwhile the message begins, unless the NIC starts its sends: then it has to be known before.
 func (g *Group) count(t *transfer) {
 	end := min(t.counted+countAtOnce, t.sendEnd)
 	for ; t.counted < end; t.counted++ {
@@ -103,20 +106,32 @@ func (g *Group) count(t *transfer) {
 	}
 	switch {
 	case g.state.over():
-	case t.counted < t.sendEnd:
+		return
+	case !t.isCounted():
 		g.port.After(0, makeTag(timerCount, 0, 0))
-	default:
+	}
+	if !t.placed && (t.isCounted() || !g.config.Offload) {
 		t.placed = true
 		if t.first >= 0 {
 			g.arrived(t, t.first, t.held[0].at)
 		}
 	}
+	if t.isCounted() {
+		g.releaseCounted(t)
+	}
 }
 
-// countOn counts on for messages that have not begun.
+// releaseCounted gives memory back that was sent as often as it had to be before that was known.
+func (g *Group) releaseCounted(t *transfer) {
+	for _, h := range slices.Clone(t.held) {
+		g.releaseHeld(t, h.block)
+	}
+}
+
+// countOn counts on for messages that have not begun, or whose sends are not counted.
 func (g *Group) countOn() {
 	for _, t := range g.active {
-		if g.config.Store != nil && !t.placed {
+		if g.config.Store != nil && (!t.placed || !t.isCounted()) {
 			g.count(t)
 		}
 	}
@@ -150,14 +165,14 @@ func (g *Group) releaseSent(out *outgoing) {
 	case out.loaded:
 		g.config.Store.Release(out.transfer.Message, out.block, out.at)
 	default:
-		out.transfer.sendsOf[out.block]--
+		out.transfer.sendsOf[out.block]-- // below zero, as long as it is not counted
 		g.releaseHeld(out.transfer, out.block)
 	}
 }
 
 // releaseHeld gives a block's memory back if it was acquired, has passed the gate, and is not to be sent any more.
 func (g *Group) releaseHeld(t *transfer, block int) {
-	if g.config.Store == nil || t.sendsOf[block] > 0 || !t.have.Has(block) {
+	if g.config.Store == nil || !t.isCounted() || t.sendsOf[block] > 0 || !t.have.Has(block) {
 		return
 	}
 	for i, h := range t.held {

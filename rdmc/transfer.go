@@ -16,7 +16,7 @@ type transfer struct {
 	repair bool // every member knows of it: no header travels
 
 	place   Place
-	placed  bool // blocks have a place: Place is known, or the Store's part is counted
+	placed  bool // blocks have a place: Place is known, or there is a Store
 	arrival int  // the group's buffer that it lies in, or its first block until it is placed; -1: none
 	first   int  // the block in that buffer, or -1
 	kept    bool // the application has the buffer
@@ -25,7 +25,7 @@ type transfer struct {
 	count   int          // of have
 	arrived schedule.Set // with a gate: blocks that came, accepted or not
 	held    []holding    // with a Store: memory acquired and not released
-	sendsOf []uint16     // with a Store: sends of each block that have not ended
+	sendsOf []uint16     // with a Store: sends of each block that have not ended, when all are counted
 	counted int          // steps up to, not including, which sendsOf has counted
 
 	receiveStep, sendStep int // the next steps to look at
@@ -62,7 +62,7 @@ func (t *transfer) advanceSend() {
 
 // done reports whether the message is here and was passed on.
 func (t *transfer) done() bool {
-	return t.count == t.have.Len() && !t.receives && !t.sends && t.receiving == 0 && t.sending == 0
+	return t.count == t.have.Len() && !t.receives && !t.sends && t.receiving == 0 && t.sending == 0 && t.isCounted()
 }
 
 // Send sends size bytes, which lie at place, or are in the Store if there is one, to all members. Only the root can. The

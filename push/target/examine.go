@@ -95,7 +95,7 @@ func (d *Delivery) Examine(ctx context.Context, progress func(done, total uint64
 	}
 	defer d.life.RUnlock()
 	set, err := d.candidates()
-	if err != nil {
+	if err != nil || set.count() == 0 { // as a rule nothing is here
 		return 0, err
 	}
 	e := &examination{Delivery: d, set: set, progress: progress}
@@ -136,10 +136,8 @@ func (d *Delivery) candidates() (bitset, error) {
 			return nil, err
 		}
 	}
-	for block := range uint64(l.Blocks()) {
-		if d.before != nil && d.before.has(block) {
-			set.add(block)
-		}
+	for i := range d.before { // it has the same room, or none
+		set[i].Or(d.before[i].Load())
 	}
 	return set, nil
 }

@@ -1,6 +1,9 @@
 package schedule
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Part is one member's part of a group's schedules. It does not change, and may be shared.
 type Part struct {
@@ -131,6 +134,9 @@ type bounded interface {
 }
 
 func (p plan) Sending() (from, to int) {
+	if _, ok := p.herald(); ok && slices.Equal(p.peers(), []int{0}) { // the root, which has everything
+		return 0, 0
+	}
 	if b, ok := p.pattern.(bounded); ok {
 		return b.sending(p.blocks)
 	}
@@ -138,6 +144,9 @@ func (p plan) Sending() (from, to int) {
 }
 
 func (p plan) Receiving() (from, to int) {
+	if _, ok := p.herald(); !ok { // it is the root
+		return 0, 0
+	}
 	if b, ok := p.pattern.(bounded); ok {
 		return b.receiving(p.blocks)
 	}
