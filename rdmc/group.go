@@ -64,6 +64,7 @@ type Group struct {
 	receiveAt   int         // index in active of the first whose receives are not all posted
 	paceUntil   clock.Time  // when the next block may go, while one is on its way
 	pacing      bool        // timerPace will come
+	counting    bool        // timerCount will
 	sendAt      int         // index in active of the first whose sends are not all posted
 	firstPosted bool        // the receive for the next message's first block is posted
 

@@ -33,6 +33,7 @@ func (g *Group) Step(c *verbs.Completion) {
 func (g *Group) stepTimer(kind tagKind, t tag) {
 	switch kind {
 	case timerCount:
+		g.counting = false
 		g.countOn()
 	case timerPace:
 		g.pacing = false

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 	"slices"
+	"time"
 
 	"github.com/weft-fabric/weft/rdmc/schedule"
 	"github.com/weft-fabric/weft/verbs"
@@ -93,6 +94,9 @@ func (g *Group) prepareStore(t *transfer) {
 // millions, be it that a hostile member says so.
 const countAtOnce = 1 << 13
 
+// countLater is when it is counted on for the first time: the first blocks come before.
+const countLater = 2 * time.Millisecond
+
 // isCounted reports whether it is known how often each block will be sent from here, if that needs to be known.
 func (t *transfer) isCounted() bool { return t.sendsOf == nil || t.counted >= t.sendEnd }
 
@@ -104,20 +108,34 @@ func (g *Group) count(t *transfer) {
 			t.sendsOf[next.Block]++
 		}
 	}
-	switch {
-	case g.state.over():
+	if g.state.over() {
 		return
-	case !t.isCounted():
-		g.port.After(0, makeTag(timerCount, 0, 0))
 	}
+	pause := time.Duration(0)
 	if !t.placed && (t.isCounted() || !g.config.Offload) {
-		t.placed = true
-		if t.first >= 0 {
-			g.arrived(t, t.first, t.held[0].at)
-		}
+		g.placeInStore(t)
+		pause = countLater
 	}
 	if t.isCounted() {
 		g.releaseCounted(t)
+	} else {
+		g.countAfter(pause)
+	}
+}
+
+// countAfter counts on after a pause, for all messages together.
+func (g *Group) countAfter(pause time.Duration) {
+	if !g.counting {
+		g.counting = true
+		g.port.After(pause, makeTag(timerCount, 0, 0))
+	}
+}
+
+// placeInStore begins a message.
+func (g *Group) placeInStore(t *transfer) {
+	t.placed = true
+	if t.first >= 0 {
+		g.arrived(t, t.first, t.held[0].at)
 	}
 }
 
