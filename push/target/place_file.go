@@ -167,12 +167,12 @@ func (c *commit) remember(dir *os.File, name string, change func() error) error 
 func (c *commit) sameContent(p *placing) (was unix.Stat_t, same bool, stopped error) {
 	ours, err := c.openOurs(p)
 	if err != nil {
-		return was, false, nil //nolint:nilerr // then it is not the same
+		return was, false, nil // then it is not the same
 	}
 	defer drop(ours)
 	there, err := c.openThere(p.dir, p.name)
 	if err != nil {
-		return was, false, nil //nolint:nilerr // as above
+		return was, false, nil
 	}
 	defer drop(there)
 	was, err = statFile(there)
