@@ -289,13 +289,16 @@ func TestHardLinkOfSomethingElse(t *testing.T) {
 		{[]item{file("f", nil), hardlink("g", "f"), hardlink("x", "g")}, manifest.ErrEntry},
 		{[]item{hardlink("x", "f"), file("f", nil)}, manifest.ErrEntry},
 	} {
-		p := pack(t, c.items...)
+		p, before := pack(t, c.items...), partialsOf(t, dir)
 		for _, force := range []bool{false, true} {
 			o := p.order(".")
 			o.Force = force
 			if _, err := p.deliver(r, o); !errors.Is(err, c.want) {
 				t.Errorf("%s, another name of %s: %v", c.items[len(c.items)-1].Path, c.items[len(c.items)-1].Link, err)
 			}
+		}
+		if n := partialsOf(t, dir); c.want == manifest.ErrEntry && n != before {
+			t.Errorf("%d partials are left of pushes of which nothing can come", n-before)
 		}
 		if _, err := os.Lstat(dir + "/x"); err == nil {
 			t.Fatal("it has the name")

@@ -27,6 +27,7 @@ type Delivery struct {
 
 	life   sync.RWMutex // writers end the delivery, or change what it stands on
 	ended  bool
+	wrong  bool            // the manifest is
 	index  *manifest.Index // nil until the manifest is done
 	placed bitset          // entries whose content so far is that of the file in place
 	seen   records[stamp]  // what those files were when they were first looked at, by the number of the entry
@@ -170,9 +171,12 @@ func (d *Delivery) close() error {
 			errs = append(errs, f.Close())
 		}
 	}
-	if d.partial != nil {
+	switch {
+	case d.partial != nil && d.wrong && !d.partial.old: // nobody will go on with it
+		errs = append(errs, d.partial.remove())
+	case d.partial != nil:
 		errs = append(errs, d.partial.close())
-	} else if d.manifest != nil {
+	case d.manifest != nil:
 		errs = append(errs, d.manifest.Close())
 	}
 	if d.claim != nil {

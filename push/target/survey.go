@@ -51,7 +51,7 @@ func checkBlock(l manifest.Layout, block int, payload []byte) error {
 
 // ManifestDone checks the manifest as a whole, and what is in the way of its entries. Progress is told of how much was looked at: entries, and
 // pieces of files where there should be holes or which should be one.
-func (d *Delivery) ManifestDone(ctx context.Context, progress func(looked uint64)) error {
+func (d *Delivery) ManifestDone(ctx context.Context, progress func(looked uint64)) (err error) {
 	d.life.Lock()
 	defer d.life.Unlock()
 	if d.ended {
@@ -60,12 +60,13 @@ func (d *Delivery) ManifestDone(ctx context.Context, progress func(looked uint64
 	if d.index != nil {
 		return nil
 	}
+	defer func() { d.wrong = isWrong(err) }()
 	index, summary, err := manifest.Open(d.manifest, int64(d.order.Manifest.Size))
 	if err != nil {
 		return fmt.Errorf("manifest: %w", err)
 	}
 	if !summary.Equal(&d.order.Manifest) {
-		return errors.New("the manifest is not the one that was announced")
+		return errOtherManifest
 	}
 	if err := errors.Join(d.seen.file.Truncate(0), d.wanted.file.Truncate(0), d.links.reset(summary.Entries)); err != nil {
 		return fmt.Errorf("scratch file: %w", err)
@@ -78,6 +79,13 @@ func (d *Delivery) ManifestDone(ctx context.Context, progress func(looked uint64
 	}
 	d.index = index
 	return nil
+}
+
+var errOtherManifest = errors.New("the manifest is not the one that was announced")
+
+// isWrong reports whether nothing can ever come of a push, because the list of its files is wrong.
+func isWrong(err error) bool {
+	return errors.Is(err, manifest.ErrManifest) || errors.Is(err, manifest.ErrEntry) || errors.Is(err, errOtherManifest)
 }
 
 // survey looks at what is in place already.
