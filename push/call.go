@@ -10,7 +10,7 @@ import (
 	"github.com/weft-fabric/weft/ripc"
 )
 
-// repeatable are the methods that do no harm if they come twice: who opens a push again begins anew, and who finishes it again hears the
+// repeatable are the methods that do no harm if they come twice: who opens a push again goes on with it, and who finishes it again hears the
 // same. So a connection that breaks meanwhile is no reason to give a host up that may have committed everything.
 var repeatable = map[string]bool{
 	control.MethodHello: true, control.MethodOpen: true, control.MethodFinish: true, control.MethodStatus: true, control.MethodHave: true, control.MethodPages: true, control.MethodEnd: true, control.MethodAbort: true,
