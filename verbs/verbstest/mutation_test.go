@@ -171,19 +171,27 @@ func TestLiesAreFoundOut(t *testing.T) {
 	}
 }
 
-// findOut fails unless the test with a name does.
+// tries is how often a lie is told. Some are seen only by who looks at the right moment, and a busy machine looks rarely.
+const tries = 3
+
+// findOut fails unless the test with a name does, in one of a few tries.
 func (e *exposure) findOut(t *testing.T, where, name string) {
 	limit := otherLimit
 	if e.hangs {
 		limit = hangLimit
 	}
-	v := verbstest.Outcome(func(tb verbstest.TB) verbstest.Lab { return labs[where](tb, limit, e.rule) }, name)
-	switch {
-	case v.Passed:
-		t.Errorf("it passed although the provider lies\n%s", v.Log)
-	case v.Hung && !e.hangs:
-		t.Errorf("it hung; the lie should have been seen\n%s", v.Log)
+	for try := range tries {
+		v := verbstest.Outcome(func(tb verbstest.TB) verbstest.Lab { return labs[where](tb, limit, e.rule) }, name)
+		switch {
+		case v.Passed:
+			t.Logf("try %d: it passed although the provider lies\n%s", try, v.Log)
+		case v.Hung && !e.hangs:
+			t.Logf("try %d: it hung; the lie should have been seen\n%s", try, v.Log)
+		default:
+			return
+		}
 	}
+	t.Error("the lie was not found out")
 }
 
 // Every lie that package hook knows is in the table.
