@@ -132,6 +132,16 @@ func (p *pusher) waitedFor() (names []string) {
 	return names
 }
 
+// servedApart are the hosts that were found to be slow.
+func (p *pusher) servedApart() (names []string) {
+	for _, h := range p.hosts {
+		if h.demoted {
+			names = append(names, h.name)
+		}
+	}
+	return names
+}
+
 // bottleneck names what has held up the push: a host that failed, or that was served apart, a disk, a hop, or nothing in particular.
 func (p *pusher) bottleneck(r *Report) string {
 	for _, h := range p.hosts {
@@ -152,6 +162,7 @@ func (p *pusher) bottleneck(r *Report) string {
 			slowest = hop
 		}
 	}
+	apart := p.servedApart()
 	switch {
 	case slowest != nil:
 		return fmt.Sprintf("hop %s → %s: %s on the wire, where %s is usual", slowest.From, slowest.To, perSecond(slowest.Rate), perSecond(typical))
@@ -159,6 +170,8 @@ func (p *pusher) bottleneck(r *Report) string {
 		return fmt.Sprintf("the limit: each host sends %s at most", perSecond(float64(p.Rate)))
 	case r.Efficiency > 0.85:
 		return fmt.Sprintf("the links, all alike: %s", perSecond(typical))
+	case len(apart) > 0:
+		return hosts.Fold(apart) + ", slow, and served after the others"
 	case typical > 0:
 		return fmt.Sprintf("the hosts' processors: blocks are fast on the wire (%s), and wait before it", perSecond(typical))
 	}

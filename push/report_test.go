@@ -107,4 +107,8 @@ func TestHostsThatWereWaitedFor(t *testing.T) {
 	if got := p.bottleneck(&Report{Efficiency: 0.95}); got == held {
 		t.Error("nobody was held up, and it says: " + got)
 	}
+	p.hosts[0].trouble, p.hosts[1].trouble, p.hosts[1].demoted = nil, nil, true
+	if got := p.bottleneck(&Report{Efficiency: 0.4}); got != "node2, slow, and served after the others" {
+		t.Error(got)
+	}
 }
