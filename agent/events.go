@@ -57,7 +57,7 @@ func (s *session) runExamination() {
 		s.fail(err)
 		return
 	}
-	s.board.tell(func(now *control.Status) { now.Phase = control.PhaseExamining })
+	s.board.note(func(now *control.Status) { now.Phase = control.PhaseExamining }) // where that takes long, the pusher looks meanwhile
 	n, err := s.store.delivery.Examine(s.ctx, func(done, total uint64) { task.goOn(); s.examined(done, total) })
 	if err != nil {
 		s.fail(err)

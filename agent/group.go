@@ -58,7 +58,7 @@ func (s *session) formGroup(q *control.Form, streams []manifest.Layout) (control
 	g := &group{epoch: q.Epoch, streams: streams, state: formed}
 	g.ctx, g.cancel = context.WithCancel(s.ctx)
 	s.last = q.Epoch
-	s.board.tell(func(now *control.Status) { now.Epoch, now.GroupFailed = q.Epoch, nil })
+	s.board.note(func(now *control.Status) { now.Epoch, now.GroupFailed = q.Epoch, nil }) // the answer tells the pusher
 	answer, err := s.crew.Form(member.Group{Plan: q.Plan, Rank: q.Rank, Epoch: q.Epoch, Streams: streams, Blocks: timed{s.agent.config.Blocks(s.store), &s.store.tasks},
 		Notify: func(e member.Event) { s.heard(g, e) }})
 	if err != nil {
@@ -155,7 +155,7 @@ func (s *session) enterGroup(ctx context.Context, epoch int, state groupState) (
 	return g, within, func() { cancel(); leave() }, nil
 }
 
-// connect connects this end of a group with the others.
+// connect connects this end of a group with the others, and begins if that is all there is to wait for.
 func (s *session) connect(ctx context.Context, q *control.Connect) (control.Empty, error) {
 	g, ctx, leave, err := s.enterGroup(ctx, q.Epoch, formed)
 	if err != nil {
@@ -168,7 +168,10 @@ func (s *session) connect(ctx context.Context, q *control.Connect) (control.Empt
 		return control.Empty{}, err
 	}
 	g.state = connected
-	return control.Empty{}, nil
+	if !q.Begin {
+		return control.Empty{}, nil
+	}
+	return control.Empty{}, s.beginGroup(ctx, g)
 }
 
 // begin lets messages come.
@@ -178,9 +181,13 @@ func (s *session) begin(ctx context.Context, q *control.Begin) (control.Empty, e
 		return control.Empty{}, err
 	}
 	defer leave()
+	return control.Empty{}, s.beginGroup(ctx, g)
+}
+
+func (s *session) beginGroup(ctx context.Context, g *group) error {
 	g.state = begun
 	s.board.note(func(*control.Status) { g.began = time.Now() })
-	return control.Empty{}, s.crew.Begin(ctx)
+	return s.crew.Begin(ctx)
 }
 
 // endGroup leaves a group. What has come is written then. Who says it twice does no harm; and who waits for the group does so no longer.

@@ -42,7 +42,7 @@ func (a *agent) open(ctx context.Context, caller keys.Identity, q *control.Open)
 	if err != nil {
 		return control.Opened{}, err
 	}
-	opened.Partial = s.store.delivery.Partial()
+	opened.Partial, opened.Change = s.store.delivery.Partial(), s.board.read().Change
 	return opened, nil
 }
 

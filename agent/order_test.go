@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"testing"
 
 	"github.com/weft-fabric/weft/push/control"
@@ -74,6 +75,22 @@ func TestEveryMethodOutOfOrder(t *testing.T) {
 	}
 	must[control.Empty](r, control.MethodAbort, p.requests(1)[control.MethodAbort])
 	wrong("aborted", 2, form, connect, begin, pages, finish)
+}
+
+// Where nobody but the root has anything to send, who is connected begins without another call.
+func TestConnectedAndBegun(t *testing.T) {
+	r := newRig(t, Config{})
+	p := newPlay(r, testBlock)
+	must[control.Opened](r, control.MethodOpen, p.order)
+	must[control.Formed](r, control.MethodForm, p.requests(1)[control.MethodForm])
+	must[control.Empty](r, control.MethodConnect, control.Connect{ID: p.id, Epoch: 1, Addresses: control.Addresses{0: {"there"}}, Begin: true})
+	if err := r.say(control.MethodBegin, p.requests(1)[control.MethodBegin]); err == nil {
+		t.Error("it has begun, and is told to once more")
+	}
+	p.sendManifest(r, r.last().group)
+	if calls := r.last().calls; !slices.Equal(calls, []string{"form", "connect", "begin"}) {
+		t.Errorf("its end of the group did %v", calls)
+	}
 }
 
 // Plans that this agent cannot follow.

@@ -56,6 +56,21 @@ func TestHopsOfTheFormerGroup(t *testing.T) {
 	}
 }
 
+// What a pusher knows from answers to its calls is no news: of hundreds of hosts each would cost it a call more.
+func TestNewsAreNew(t *testing.T) {
+	r := newRig(t, Config{})
+	p := newPlay(r, testBlock)
+	opened := must[control.Opened](r, control.MethodOpen, p.order)
+	g := p.form(r, 1, p.plan())
+	if s := must[control.Status](r, control.MethodStatus, control.StatusRequest{ID: p.id}); s.Change != opened.Change || s.Epoch != 1 {
+		t.Errorf("it was opened at change %d: %+v", opened.Change, s)
+	}
+	p.sendManifest(r, g)
+	if s := must[control.Status](r, control.MethodStatus, control.StatusRequest{ID: p.id}); s.Change != opened.Change+1 || s.Phase != control.PhaseReady {
+		t.Errorf("%d changes until the first block may come: %+v", s.Change-opened.Change, s)
+	}
+}
+
 // What Prometheus is told of a push: what came with the headers, what was written without, and how it ended.
 func TestMetricsOfAPush(t *testing.T) {
 	registry := prometheus.NewRegistry()

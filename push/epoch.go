@@ -18,8 +18,8 @@ import (
 type group struct {
 	epoch int
 	plan  control.Plan
-	hosts []*host // the first is of rank 1
-	began time.Time
+	hosts []*host                   // the first is of rank 1
+	begun []time.Time               // when each of them had begun, as far as is known here
 	apart atomic.Pointer[complaint] // who could not connect, the first
 }
 
@@ -59,7 +59,6 @@ func (p *pusher) form(ctx context.Context, among []*host, to purpose) (*group, e
 		g := p.newGroup(live, to)
 		err := p.begin(ctx, g)
 		if err == nil {
-			g.began = time.Now()
 			return g, nil
 		}
 		if err = p.unmake(ctx, g, err); err != nil {
@@ -110,6 +109,7 @@ func (p *pusher) newGroup(live []*host, to purpose) *group {
 	p.epoch++
 	g := &group{epoch: p.epoch}
 	g.hosts, g.plan = p.groupPlan(live)
+	g.begun = make([]time.Time, len(g.hosts))
 	g.plan.Stream = manifest.ManifestStream
 	for _, h := range g.hosts {
 		has := to.have[h]
@@ -149,7 +149,8 @@ func (p *pusher) encodeHave(all []*host, have map[*host]schedule.Set) (sets [][]
 	return sets
 }
 
-// begin takes a group through its steps: ends are made, connected, and begun, everywhere.
+// begin takes a group through its steps: ends are made, connected, and begun, everywhere. Members that hold something wait for each other before they
+// send it; where only this end does, they have begun when they are connected.
 func (p *pusher) begin(ctx context.Context, g *group) error {
 	formed, err := p.formAll(ctx, g)
 	if err != nil {
@@ -158,8 +159,12 @@ func (p *pusher) begin(ctx context.Context, g *group) error {
 	if err := p.connectAll(ctx, g, formed); err != nil {
 		return err
 	}
-	return p.atAll(ctx, g, step{control.MethodBegin, len(g.hosts)}, func(ctx context.Context, h *host, _ int) error {
+	if !g.plan.Finish {
+		return p.afterStep(g, control.MethodBegin, p.member.Begin(ctx), nil)
+	}
+	return p.atAll(ctx, g, step{control.MethodBegin, len(g.hosts)}, func(ctx context.Context, h *host, rank int) error {
 		_, err := call[control.Begin, control.Empty](ctx, p.node, h, p.ConnectTimeout, control.MethodBegin, control.Begin{ID: p.id, Epoch: g.epoch})
+		g.begun[rank-1] = time.Now()
 		return err
 	}, p.member.Begin)
 }
@@ -198,7 +203,9 @@ func (p *pusher) connectAll(ctx context.Context, g *group, formed []control.Form
 	ctx, stop := p.whileAllAreThere(ctx, g)
 	defer stop(nil)
 	return p.atAll(ctx, g, step{control.MethodConnect, len(g.hosts)}, func(ctx context.Context, h *host, rank int) error {
-		_, err := call[control.Connect, control.Empty](ctx, p.node, h, patience, control.MethodConnect, control.Connect{ID: p.id, Epoch: g.epoch, Addresses: addresses(rank)})
+		_, err := call[control.Connect, control.Empty](ctx, p.node, h, patience, control.MethodConnect,
+			control.Connect{ID: p.id, Epoch: g.epoch, Addresses: addresses(rank), Begin: !g.plan.Finish})
+		g.begun[rank-1] = time.Now()
 		if err != nil && g.apart.CompareAndSwap(nil, &complaint{rank, err}) {
 			stop(fmt.Errorf("%w: %s: %w", errApart, h.name, err)) // the others would wait for it in vain
 		}

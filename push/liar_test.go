@@ -2,6 +2,7 @@ package push_test
 
 import (
 	"context"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -80,6 +81,12 @@ func TestHostThatRefusesAStep(t *testing.T) {
 			c := newCluster(t, 3)
 			c.replace(c.agents[1], &puppet{refuses: method})
 			data := content(200_000)
+			if method == control.MethodBegin { // nobody is told to, unless somebody holds something
+				if err := os.Mkdir(filepath.Join(c.agents[0].root, "there"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+				write(t, filepath.Join(c.agents[0].root, "there", "file"), data)
+			}
 			r := c.run(c.config("there/", write(t, filepath.Join(t.TempDir(), "file"), data)), push.ExitPartial)
 			if got := failures(r); got != "n2 "+class {
 				t.Errorf("failed are %s: %+v", got, r.Hosts)

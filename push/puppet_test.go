@@ -181,7 +181,10 @@ func (p *puppet) do(ctx context.Context, method string, text []byte) (any, error
 		if err := json.Unmarshal(text, &q); err != nil {
 			return nil, err
 		}
-		return control.Empty{}, p.member.Connect(ctx, q.Addresses)
+		if err := p.member.Connect(ctx, q.Addresses); err != nil || !q.Begin {
+			return control.Empty{}, err
+		}
+		return control.Empty{}, p.member.Begin(ctx)
 	case control.MethodBegin:
 		return control.Empty{}, p.member.Begin(ctx)
 	case control.MethodStatus:

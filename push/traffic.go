@@ -35,9 +35,9 @@ func (p *pusher) note(g *group) {
 			p.traffic.add(g.plan.Members, from, h)
 		}
 	}
-	for _, h := range g.hosts {
+	for i, h := range g.hosts {
 		if s := p.board.of(h).status; s.FirstByte > 0 && h.first == 0 {
-			h.first = g.began.Sub(p.began) + time.Duration(s.FirstByte)
+			h.first = g.begun[i].Sub(p.began) + time.Duration(s.FirstByte)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func (b *board) unwatch(h *host) {
 
 // runWatch asks an agent how it goes, until it is lost or nobody wants to know. The board's close waits for it.
 func (p *pusher) runWatch(ctx context.Context, h *host) {
-	request := control.StatusRequest{ID: p.id, Wait: int64(pollWait)}
+	request := control.StatusRequest{ID: p.id, Seen: h.opened.Change, Wait: int64(pollWait)}
 	for ctx.Err() == nil {
 		status, err := call[control.StatusRequest, control.Status](ctx, p.node, h, silence, control.MethodStatus, request)
 		switch {

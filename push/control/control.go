@@ -12,7 +12,7 @@ import (
 )
 
 // Version is the version of all that pushers and agents say to each other, blocks included. Both must have the same.
-const Version = 1
+const Version = 2
 
 // Service is the name of the service of an agent with a name.
 func Service(name string) string { return "agent/" + name }
@@ -111,6 +111,7 @@ type Opened struct {
 	Free    uint64 `json:"free"`
 	Partial bool   `json:"partial"` // there is something of this push already
 	Lease   int64  `json:"lease_ns"`
+	Change  uint64 `json:"change"` // of the Status that there is now: to be seen is what comes later
 }
 
 // Form has an agent make its end of a group. All members get the same but for Rank.
@@ -166,11 +167,13 @@ type Formed struct {
 	Addresses   Addresses `json:"addresses"`
 }
 
-// Connect has an agent connect its end with its peers'.
+// Connect has an agent connect its end with its peers'. In a group in which only the root has something to send, it may begin at once: nothing comes
+// before the root begins, which waits for all.
 type Connect struct {
 	ID        manifest.ID `json:"id"`
 	Epoch     int         `json:"epoch"`
 	Addresses Addresses   `json:"addresses"`
+	Begin     bool        `json:"begin"`
 }
 
 // Begin starts a group that is connected everywhere.
