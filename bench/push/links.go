@@ -168,8 +168,8 @@ func (l *lineup) rows(where string, f *delivery.Field) (rows []contest.Result) {
 		duel{what + ": with start-up", memory, 0, whole, nil}.row(l.plain, l.memory),
 		duel{where + ", encrypted", memory, memoryBound, seconds, nil}.row(l.encrypted, l.memory))
 	for _, p := range l.peers {
-		rows = append(rows, duel{what, p.Name, peerBound, seconds, nil}.row(l.plain, p),
-			duel{what + ": with start-up", p.Name, 0, whole, nil}.row(l.plain, p))
+		rows = append(rows, duel{what + ", from command to end", p.Name, peerBound, whole, nil}.row(l.plain, p),
+			duel{what + ", against the transfer alone", p.Name, 0, seconds, nil}.row(l.plain, p))
 	}
 	others := withoutHost(f.Address(slow))
 	return append(rows,

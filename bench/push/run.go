@@ -19,7 +19,8 @@ const command = "make bench-push"
 const method = "Hosts are network namespaces of one machine, each with a link of 200 Mbit/s both ways, or of 100 Mbit/s where our processes alone would take more than 40 % of the cores at that; " +
 	"files lie in memory (tmpfs). Agents run already. What weft push takes is what it counts itself, from its beginning to its end: to look at the source, to connect, to hash, send, verify, write and commit; " +
 	"with start-up, what its process takes. Weft multicast counts from the first byte to the last one at the last receiver, in memory; BitTorrent too, by the links' counters, which checks what it receives; udpcast too, and the time of a " +
-	"checksum at all hosts at once is added; rsync from the start of its processes to the end of the last. In a round everybody delivers once, rsync in the first round only; a ratio is of two deliveries of the same round, " +
+	"checksum at all hosts at once is added; rsync from the start of its processes to the end of the last. So these peers are compared from command to end, as weft push is measured, and beside it by what their " +
+	"transfer takes. In a round everybody delivers once, rsync in the first round only; a ratio is of two deliveries of the same round, " +
 	"and what is shown is the median of the rounds, with the lowest and the highest. First byte: of a file that is on a disk, and not in memory; the time until the last host has verified its first block, by the pusher's clock."
 
 // bench is a run.
