@@ -20,7 +20,7 @@ const (
 	crowdBound = 2
 )
 
-// Why the stricter of two peers is out of reach, where it is.
+// Why the bound is missed beside the stricter of two peers, as far as is known.
 const (
 	whyWriting   = "a relay of files writes what it passes on: with that, see the row with write, hardly anything of the bound is left, and BLAKE3 needs more"
 	whyProcesses = "one process answers all, from its own caches; 64 agents are 64 processes, which take longer for the same handshakes: see the next row"

@@ -45,7 +45,7 @@ const (
 	MethodHello   = "hello"   // Hello → Greeting
 	MethodOpen    = "open"    // Open → Opened
 	MethodForm    = "form"    // Form → Formed: makes this member's end of a group
-	MethodConnect = "connect" // Connect → Empty: when it is connected with its peers
+	MethodConnect = "connect" // Connect → Empty: when it is connected with its peers, and has begun, if it was told to
 	MethodBegin   = "begin"   // Begin → Empty: messages may come
 	MethodStatus  = "status"  // StatusRequest → Status: renews the lease; waits up to Wait for something new
 	MethodPages   = "pages"   // Pages → Empty: signed pages, to compare what is on disk with
